@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model: the ruleset: tables with their chains, rules, sets, maps, objects and flowtables; and the
+ * transactions that change it.
+ *
+ * A transaction is one or more loads of commands between model_begin() and model_commit(). Each
+ * command is checked (check.h) and carried out at once on the model, with an entry in an undo log;
+ * model_abort() plays the log backwards and leaves no trace: names, handles, element timeouts and
+ * counters are as before. Its cost is what the transaction touched.
+ *
+ * What is referenced cannot go: chains by verdicts, sets and objects by rules and elements count
+ * their users (nft's "Device or resource busy"). Handles count up per table as the kernel's do.
+ *
+ * Invariants: a name is unique in its table and kind (sets and maps share names); `chains`, `sets`,
+ * ... keep the order of creation, which is the order of the listing.
+ *
+ * Control side only: one thread at a time. The packet path reads the programs that compile/ makes
+ * from this, and shares the sets, objects and states that live here.
+ */
+#ifndef TAMIS_MODEL_MODEL_H
+#define TAMIS_MODEL_MODEL_H
+
+#include "base/map.h"
+#include "lang/ast.h"
+#include "lang/print.h"
+#include "set/set.h"
+#include "state/state.h"
+
+/* A doubly linked list in order of creation (rules: in order of evaluation). */
+struct model_link {
+	struct model_link *prev, *next;
+};
+
+struct model_table {
+	struct model_link link; /* in model.tables */
+	char *name;
+	enum family family;
+	uint64_t handle, next_handle;
+	char *comment;
+	uint32_t flags;
+	struct model_link chains, sets, objects, flowtables; /* heads */
+	struct map chain_by_name, set_by_name, flowtable_by_name;
+	struct map object_by_name[OBJ_KINDS];
+};
+
+struct model_chain {
+	struct model_link link;
+	struct model_table *table;
+	char *name; /* NULL for an anonymous chain, which its rule owns */
+	uint64_t handle;
+	uint64_t id; /* unique in this process's model, never reused: the program's key */
+	uint64_t version; /* grows with every change of the chain or its rules */
+	struct arena arena; /* of decl */
+	struct chain_decl decl;
+	struct model_link rules; /* head */
+	uint32_t n_rules, use;
+	bool binding; /* an anonymous chain */
+};
+
+struct model_rule {
+	struct model_link link;
+	struct model_chain *chain;
+	uint64_t handle;
+	struct arena arena;
+	struct rule_decl decl; /* the checked form; decl.stmts[].state is the running state */
+	struct state_counter hits; /* packets that matched all of it, counter or not */
+};
+
+struct model_set {
+	struct model_link link;
+	struct model_table *table;
+	char *name;
+	uint64_t handle, id;
+	struct arena arena;
+	struct set_decl decl; /* decl.elements is NULL: they are in `set` */
+	struct set *set;
+	uint32_t use;
+};
+
+struct model_object {
+	struct model_link link;
+	struct model_table *table;
+	char *name;
+	uint64_t handle, id;
+	enum obj_kind kind;
+	struct arena arena;
+	struct obj_decl decl;
+	void *state; /* counter, quota, limit: struct state_*; NULL for the other kinds */
+	uint32_t use;
+};
+
+struct model_flowtable {
+	struct model_link link;
+	struct model_table *table;
+	char *name;
+	uint64_t handle;
+	struct arena arena;
+	struct flowtable_decl decl;
+	uint32_t use;
+};
+
+struct model;
+
+/* `env` outlives the model. NULL when out of memory. */
+struct model *model_new(const struct lang_env *env);
+void model_free(struct model *m);
+
+/* -EBUSY if one is open. */
+int model_begin(struct model *m);
+/*
+ * Checks and carries out commands in order. The text that `list` and `get` commands print is added
+ * to `out` (may be NULL). `now`: ns, for element expiry. 0, or -EINVAL with messages in `sources`
+ * (the first errors of up to 10 commands), or -ENOMEM; after an error the caller aborts.
+ */
+int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
+		struct strbuf *out);
+void model_commit(struct model *m);
+void model_abort(struct model *m);
+
+/* Lookup; NULL if it is not there. */
+struct model_table *model_table_find(const struct model *m, enum family f, const char *name);
+struct model_chain *model_chain_find(const struct model_table *t, const char *name);
+struct model_set *model_set_find(const struct model_table *t, const char *name);
+struct model_object *model_object_find(const struct model_table *t, enum obj_kind k,
+				       const char *name);
+
+/* Walking: `for (l = model_tables(m)->next; l != model_tables(m); l = l->next)`. */
+const struct model_link *model_tables(const struct model *m);
+
+/* Grows with every committed transaction. */
+uint64_t model_generation(const struct model *m);
+
+/*
+ * What a verdict map's data is in the set: 16 bytes.
+ */
+struct model_verdict {
+	uint32_t code; /* enum verdict_code */
+	uint32_t zero;
+	struct model_chain *chain;
+};
+_Static_assert(sizeof(struct model_verdict) == 16, "the data length of verdict maps");
+/* What an object map's data is: the struct model_object *, 8 bytes. */
+
+/* The listing, as `nft list ruleset`; options come from the env given to model_new(). */
+void model_list(struct model *m, uint64_t now, struct strbuf *out);
+/* The JSON form: {"nftables": [...]}; NULL when out of memory. */
+json_t *model_list_json(struct model *m, uint64_t now);
+/* One rule as the listing prints it, for reports. Refreshes counters from their states. */
+void model_rule_print(struct model_rule *r, const struct lang_env *env, uint64_t now,
+		      struct strbuf *out);
+
+#endif
