@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state: what rules, set elements and named objects remember: counter, quota, limit, last,
+ * connlimit.
+ *
+ * A struct state is one of them, made from its parameters. state_eval() shows it the packets of a
+ * mask and returns those for which the rule goes on. The arithmetic is the kernel's, so that the
+ * same packets at the same times give the same answers:
+ *  - counter: adds packets and bytes; all go on;
+ *  - quota: adds first, then compares; `until` (over = false) ends the rule for packets that
+ *    brought the sum above the quota, `over` for those that did not;
+ *  - limit: a token bucket in ns. A packet costs unit / rate; the bucket holds burst packets' cost
+ *    (packets) or unit * (rate + burst) / rate (bytes) and begins full. `over` = true turns the
+ *    answer round. A time before the last one seen counts as the last one;
+ *  - last: remembers the time;
+ *  - connlimit: the number of connections seen that still live; `over` = false ends the rule above
+ *    count. It wants connections: state_eval_conn().
+ *
+ * Units: bytes, packets, ns. Time is an argument. One thread at a time for one state.
+ * Cost: a few ns a packet; connlimit O(1) expected plus a bounded look at old connections.
+ */
+#ifndef TAMIS_STATE_STATE_H
+#define TAMIS_STATE_STATE_H
+
+#include "base/base.h"
+
+#define STATE_KINDS(X)                                                                             \
+	X(COUNTER, "counter")                                                                      \
+	X(QUOTA, "quota")                                                                          \
+	X(LIMIT, "limit")                                                                          \
+	X(LAST, "last")                                                                            \
+	X(CONNLIMIT, "ct count")
+
+enum state_kind {
+#define X(name, text) STATE_##name,
+	STATE_KINDS(X)
+#undef X
+		STATE_KINDS_N
+};
+
+const char *state_kind_name(enum state_kind k); /* as nft writes it */
+
+enum { STATE_LIMIT_BURST_DEFAULT = 5 }; /* packets, where a packet limit gives none */
+
+/* Parameters on the way in, parameters and present values on the way out. */
+struct state_info {
+	enum state_kind kind;
+	union {
+		struct {
+			uint64_t packets, bytes;
+		} counter;
+		struct {
+			uint64_t bytes; /* the quota */
+			uint64_t used;	/* out: at most `bytes`, as the kernel lists it */
+			bool over;
+		} quota;
+		struct {
+			uint64_t rate;	  /* packets or bytes in one unit, at least 1 */
+			uint64_t unit_ns; /* one second to one week */
+			uint32_t burst;	  /* packets or bytes; 0 packets: the default */
+			bool bytes;
+			bool over;
+		} limit;
+		struct {
+			bool used;	 /* false: never */
+			uint64_t ago_ns; /* if used: how long ago */
+		} last;
+		struct {
+			uint32_t count;
+			bool over;
+			uint32_t connections; /* out: seen and not known to be gone */
+		} connlimit;
+	};
+};
+
+struct state; /* opaque */
+
+/* 0, -EINVAL (rate or unit 0), -EOVERFLOW (a bucket beyond 64 bits, as in the kernel), -ENOMEM. */
+int state_new(const struct state_info *info, uint64_t now, struct state **out);
+void state_free(struct state *st);
+enum state_kind state_kind_of(const struct state *st);
+
+/*
+ * Shows it the packets of mask, in their order: len[i] bytes at time now[i]. Returns those for
+ * which the rule goes on. A connlimit looks at no connection here: it answers by those it has.
+ */
+uint64_t state_eval(struct state *st, uint64_t mask, const uint32_t *len, const uint64_t *now);
+
+/*
+ * One packet of a connlimit: conn is the connection's identity, never used for another one; alive()
+ * tells whether a connection seen earlier still counts. 1: the rule goes on, 0: it ends, -ENOMEM.
+ * For other kinds as state_eval() without looking at conn.
+ */
+struct state_conn {
+	uint64_t conn;
+	bool (*alive)(void *ctx, uint64_t conn);
+	void *ctx;
+};
+int state_eval_conn(struct state *st, uint32_t len, uint64_t now, const struct state_conn *conn);
+
+/* Present values, for the listing. */
+void state_read(const struct state *st, uint64_t now, struct state_info *out);
+/* The same, and then counters and used bytes begin at 0 again; a limit, last, connlimit stay. */
+void state_reset(struct state *st, uint64_t now, struct state_info *out);
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+/*
+ * Several states that are evaluated one after the other: the statements of a set, which every
+ * element has for itself. A template is what a list is made from; it is counted by reference, each
+ * list holds one.
+ */
+struct state_template; /* opaque */
+struct state_list;     /* opaque */
+
+/* n at least 1. Errors as state_new(): what is made into a template can be made into lists. */
+int state_template_new(const struct state_info *infos, unsigned n, struct state_template **out);
+struct state_template *state_template_ref(struct state_template *t);
+void state_template_unref(struct state_template *t);
+unsigned state_template_len(const struct state_template *t);
+const struct state_info *state_template_at(const struct state_template *t, unsigned i);
+/* True if both have the same kinds in the same order: the kernel's condition for an element's own
+ * statements in a set that has some. */
+bool state_template_same_kinds(const struct state_template *a, const struct state_template *b);
+
+int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out);
+void state_list_free(struct state_list *l);
+unsigned state_list_len(const struct state_list *l);
+struct state *state_list_at(struct state_list *l, unsigned i);
+/* Each state in turn sees the packets that those before it let go on. */
+uint64_t state_list_eval(struct state_list *l, uint64_t mask, const uint32_t *len,
+			 const uint64_t *now);
+
+/* A list as a set's per-element state: the values of struct set_desc's ext_new and ext_free. */
+void *state_list_ext_new(const void *template, uint64_t now);
+void state_list_ext_free(void *ext);
+
+#endif
