@@ -30,7 +30,7 @@ void *arena_alloc(struct arena *a, size_t size)
 {
 	if (size > SIZE_MAX / 2)
 		return fail(a);
-	size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	size = (MAX(size, (size_t)1) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	if (unlikely(size > (size_t)(a->end - a->pos))) {
 		size_t want = a->first ? a->first : FIRST_BLOCK;
 		if (a->head)

@@ -23,8 +23,8 @@ struct arena_block;
 struct arena {
 	struct arena_block *head;
 	uint8_t *pos, *end;
-	size_t total;	  /* bytes taken from the system, for reports and limits */
-	size_t first;	  /* bytes of the first block; 0 for the default of 4 KiB */
+	size_t total; /* bytes taken from the system, for reports and limits */
+	size_t first; /* bytes of the first block; 0 for the default of 4 KiB */
 	jmp_buf *on_oom;
 };
 

@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ARRAY_SIZE(a)	   (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b)	   ((a) < (b) ? (a) : (b))
-#define MAX(a, b)	   ((a) > (b) ? (a) : (b))
-#define likely(x)	   __builtin_expect(!!(x), 1)
-#define unlikely(x)	   __builtin_expect(!!(x), 0)
-#define PRINTF_LIKE(f, a)  __attribute__((format(printf, f, a)))
-#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define ARRAY_SIZE(a)		      (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b)		      ((a) < (b) ? (a) : (b))
+#define MAX(a, b)		      ((a) > (b) ? (a) : (b))
+#define likely(x)		      __builtin_expect(!!(x), 1)
+#define unlikely(x)		      __builtin_expect(!!(x), 0)
+#define PRINTF_LIKE(f, a)	      __attribute__((format(printf, f, a)))
+#define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
 /* Unaligned big-endian loads and stores: the byte order of the wire and of every key in tamis. */
 static inline uint16_t be16_load(const void *p)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map: see map.h. A removed slot keeps a mark until the next growth, so that probes go on over it. */
+/* map: see map.h. A removed slot keeps a mark until the next growth, so that probes go on over it.
+ */
 #include "base/map.h"
 
 #include <stdlib.h>

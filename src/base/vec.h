@@ -12,30 +12,29 @@
 
 #include "base/base.h"
 
-#define VEC(type)             \
-	struct {              \
-		type *items;  \
-		size_t n, cap; \
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *items;                                                                       \
+		size_t n, cap;                                                                     \
 	}
 
 int vec_reserve_bytes(void **items, size_t *cap, size_t want, size_t item_size);
 
-#define vec_reserve(v, want) \
+#define vec_reserve(v, want)                                                                       \
 	vec_reserve_bytes((void **)&(v)->items, &(v)->cap, (want), sizeof(*(v)->items))
-#define vec_push(v, item)                                                 \
-	({                                                                \
-		int vec_err_ = vec_reserve((v), (v)->n + 1);              \
-		if (!vec_err_)                                            \
-			(v)->items[(v)->n++] = (item);                    \
-		vec_err_;                                                 \
+#define vec_push(v, item)                                                                          \
+	({                                                                                         \
+		int vec_err_ = vec_reserve((v), (v)->n + 1);                                       \
+		if (!vec_err_)                                                                     \
+			(v)->items[(v)->n++] = (item);                                             \
+		vec_err_;                                                                          \
 	})
-#define vec_free(v)                    \
-	do {                           \
-		free((v)->items);      \
-		(v)->items = NULL;     \
-		(v)->n = (v)->cap = 0; \
+#define vec_free(v)                                                                                \
+	do {                                                                                       \
+		free((v)->items);                                                                  \
+		(v)->items = NULL;                                                                 \
+		(v)->n = (v)->cap = 0;                                                             \
 	} while (0)
-#define vec_foreach(v, it) \
-	for (typeof((v)->items) it = (v)->items; it < (v)->items + (v)->n; it++)
+#define vec_foreach(v, it) for (typeof((v)->items) it = (v)->items; it < (v)->items + (v)->n; it++)
 
 #endif
