@@ -226,6 +226,11 @@ void expr_list_add(struct arena *a, struct expr_list *l, struct expr *e);
 /* Deep copies into `a`; text slices of the unchecked form are copied too. NULL gives NULL. */
 struct expr *expr_clone(struct arena *a, const struct expr *e);
 struct stmt *stmt_clone_list(struct arena *a, const struct stmt *s);
+struct set_elem *set_elem_clone(struct arena *a, const struct set_elem *e);
+/*
+ * Whether the two read the same value of the same packet. Never for numgen, for elements with
+ * statements, and for anonymous chains.
+ */
 bool expr_equal(const struct expr *a, const struct expr *b);
 
 /* --- Statements --------------------------------------------------------------------------- */

@@ -4,10 +4,11 @@
  *
  * A place is a byte range of one source; line and column are worked out when a message is printed.
  * Messages are nft's: `FILE:LINE:COL-COL: Error: TEXT`, the line, carets under the culprit, tildes
- * under a second place; before it one line per file that included this one. At most `max_errors`
- * errors are kept (nft's 10); counting goes on.
+ * under a second place on the same line; before it one line per file that included this one. At
+ * most `max_errors` errors are kept (nft's 10) and WARNINGS_MAX warnings; counting goes on.
  *
- * A source_set belongs to one load; places into it die with it. One thread.
+ * A source_set belongs to one load; places into it die with it. Its arena has no jump point. One
+ * thread.
  */
 #ifndef TAMIS_LANG_SOURCE_H
 #define TAMIS_LANG_SOURCE_H
@@ -20,6 +21,8 @@
 struct loc {
 	uint32_t src, begin, end;
 };
+
+enum { SOURCE_LEN_MAX = INT32_MAX, SOURCES_MAX = 65536, WARNINGS_MAX = 1000 };
 
 #define LOC_NONE ((struct loc){0})
 
@@ -52,7 +55,7 @@ struct source_set {
 	struct arena arena;
 	VEC(struct source) sources;
 	VEC(struct diag) diags;
-	unsigned n_errors, max_errors;
+	unsigned n_errors, max_errors, n_warnings;
 	bool oom;
 };
 
@@ -60,12 +63,18 @@ struct source_set {
 void source_set_init(struct source_set *s);
 void source_set_free(struct source_set *s);
 
-/* Takes ownership of nothing: text must outlive s. Its number, or -errno. */
+/*
+ * Takes ownership of nothing: text must outlive s. Its number, or -errno: -EFBIG above
+ * SOURCE_LEN_MAX bytes, -ENFILE above SOURCES_MAX sources.
+ */
 int source_add(struct source_set *s, enum source_kind kind, const char *name, const char *text,
 	       size_t len, struct loc included_at);
 
 /* Reads the whole of `path` ("-" is standard input) into s's arena. Its number, or -errno. */
 int source_add_file(struct source_set *s, const char *path, struct loc included_at);
+
+/* NULL for "no place". The pointer is good until the next source is added. */
+const struct source *source_at(const struct source_set *s, uint32_t src);
 
 /* Always returns -EINVAL so that a check can `return diag_error(...)`. */
 int diag_error(struct source_set *s, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
