@@ -120,7 +120,7 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	    struct set_elem **conflict);
 
 /*
- * Deletes the element with exactly this key or range; if data is given it must be the same.
+ * Deletes the element with exactly this key or range; data is not looked at, as in the kernel.
  * -ENOENT if there is none. With auto_merge a range that no element has but that the live elements
  * cover together is cut out of all of them; the parts left keep lifetime and comment, their state
  * begins anew. -ENFILE if the parts are more than size allows; -ENOMEM.
@@ -137,7 +137,7 @@ int set_flush(struct set *s, uint64_t now);
  * frees what was taken out. A set that was made within the transaction needs none of this: free it.
  *
  * Changes are visible to lookups at once in this form of the structures; the packet path rests
- * meanwhile. set_gc() does nothing while a transaction is open. Journal entries are 24 bytes a
+ * meanwhile. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
  * change, one for a flush. set_begin() on an open transaction is -EALREADY.
  */
 int set_begin(struct set *s);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cursor: walks through a set in key order, and what can be told of one element.
+ *
+ * A cursor takes the handles of all live elements when it is opened and sorts them. The merged view
+ * sorts by lifetime first, joins neighbours of one lifetime, and sorts again by key. Cost:
+ * O(n log n) and 24 bytes an element.
+ */
+#include "set/set_internal.h"
+
+struct item {
+	uint64_t prefix; /* of lo */
+	struct set_elem *e;
+	const uint8_t *hi; /* of another element where ranges were joined */
+};
+
+struct set_cursor {
+	const struct set *s;
+	uint64_t now;
+	size_t at;
+	VEC(struct item) items;
+	int error;
+};
+
+/* --- one element ---------------------------------------------------------------------------- */
+
+void set_elem_view(const struct set *s, struct set_elem *e, uint64_t now, struct set_view *out)
+{
+	out->elem = e;
+	out->catchall = e->catchall;
+	memcpy(out->lo, elem_lo(e), s->key_len);
+	memcpy(out->hi, elem_hi(s, e), s->key_len);
+	out->data = set_elem_data(s, e);
+	out->ext = e->ext;
+	out->comment = e->comment;
+	out->timeout_ns = e->timeout;
+	out->expires_in_ns = e->expires == UINT64_MAX ? 0 : e->expires > now ? e->expires - now : 1;
+}
+
+struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, uint64_t now)
+{
+	struct set_elem *e = lo ? s->ops->find(s, lo, hi ? hi : lo) : s->store.catchall;
+	return e && elem_live(e, now) ? e : NULL;
+}
+
+static bool holds_up_to(const struct set *s, const uint8_t *e_hi, const uint8_t *hi)
+{
+	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++])
+		if (memcmp(e_hi + at, hi + at, s->desc.field_len[f]) < 0)
+			return false;
+	return true;
+}
+
+static int get_merged(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now,
+		      struct set_view *out)
+{
+	struct set_cursor *c;
+	struct set_view v;
+	int err = set_cursor_open(s, SET_CURSOR_MERGED, lo, now, &c);
+	if (err)
+		return err;
+	err = -ENOENT;
+	while (set_cursor_next(c, &v) && !v.catchall && memcmp(v.lo, lo, s->key_len) <= 0)
+		if (memcmp(v.hi, hi, s->key_len) >= 0) {
+			*out = v;
+			err = 0;
+		}
+	set_cursor_close(c);
+	return err;
+}
+
+int set_get(struct set *s, const void *lo, const void *hi, uint64_t now, struct set_view *out)
+{
+	struct set_elem *e;
+
+	if (!hi)
+		hi = lo;
+	if (!lo) {
+		e = set_find(s, NULL, NULL, now);
+	} else if (s->ops == &interval_set_ops && s->desc.auto_merge) {
+		return get_merged(s, lo, hi, now, out);
+	} else {
+		e = s->ops->match(s, lo, now);
+		if (e && !holds_up_to(s, elem_hi(s, e), hi))
+			e = NULL;
+	}
+	if (!e)
+		return -ENOENT;
+	set_elem_view(s, e, now, out);
+	return 0;
+}
+
+/* --- cursor --------------------------------------------------------------------------------- */
+
+static void collect(void *ctx, struct set_elem *e)
+{
+	struct set_cursor *c = ctx;
+
+	if (!elem_live(e, c->now) || c->error)
+		return;
+	struct item it = {key_prefix(c->s, elem_lo(e)), e, elem_hi(c->s, e)};
+	c->error = vec_push(&c->items, it);
+}
+
+static int by_key(const void *a, const void *b, void *ctx)
+{
+	const struct set *s = ctx;
+	const struct item *x = a, *y = b;
+
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
+	int c = memcmp(elem_lo(x->e), elem_lo(y->e), s->key_len);
+	return c ? c : memcmp(y->hi, x->hi, s->key_len);
+}
+
+static bool mergeable(const struct set_elem *e)
+{
+	return !e->comment && !e->ext;
+}
+
+static int by_lifetime(const void *a, const void *b, void *ctx)
+{
+	const struct set_elem *x = ((const struct item *)a)->e, *y = ((const struct item *)b)->e;
+
+	if (mergeable(x) != mergeable(y))
+		return mergeable(x) ? -1 : 1;
+	if (x->expires != y->expires)
+		return x->expires < y->expires ? -1 : 1;
+	if (x->timeout != y->timeout)
+		return x->timeout < y->timeout ? -1 : 1;
+	return by_key(a, b, ctx);
+}
+
+/* True if b begins within a or right behind it; a does not begin after b. */
+static bool touches(const struct set *s, const struct item *a, const struct item *b)
+{
+	const uint8_t *hi = a->hi, *lo = elem_lo(b->e);
+	unsigned i = s->key_len;
+
+	if (memcmp(lo, hi, s->key_len) <= 0)
+		return true;
+	/* lo == hi + 1: the same but for the last digits, 00.. above ff.. */
+	while (i && hi[i - 1] == 0xff && lo[i - 1] == 0)
+		i--;
+	return i && lo[i - 1] == hi[i - 1] + 1 && !memcmp(lo, hi, i - 1);
+}
+
+static void merge(struct set_cursor *c)
+{
+	struct set *s = (struct set *)c->s;
+	struct item *items = c->items.items;
+	size_t n = 0;
+
+	qsort_r(items, c->items.n, sizeof(*items), by_lifetime, s);
+	for (size_t i = 0; i < c->items.n; i++) {
+		struct item *last = n ? &items[n - 1] : NULL;
+		if (last && mergeable(last->e) && mergeable(items[i].e) &&
+		    last->e->expires == items[i].e->expires &&
+		    last->e->timeout == items[i].e->timeout && touches(s, last, &items[i])) {
+			if (memcmp(items[i].hi, last->hi, s->key_len) > 0)
+				last->hi = items[i].hi;
+		} else {
+			items[n++] = items[i];
+		}
+	}
+	c->items.n = n;
+}
+
+int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, uint64_t now,
+		    struct set_cursor **out)
+{
+	struct set_cursor *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->s = s;
+	c->now = now;
+	c->error = vec_reserve(&c->items, s->store.n + 1);
+	if (!c->error)
+		s->ops->each(&s->store, collect, c);
+	if (c->error) {
+		int err = c->error;
+		set_cursor_close(c);
+		return err;
+	}
+	bool merging = view == SET_CURSOR_MERGED && s->ops == &interval_set_ops &&
+		       s->desc.auto_merge && !s->desc.data_len;
+	if (merging)
+		merge(c);
+	if (merging || s->ops == &hash_set_ops)
+		qsort_r(c->items.items, c->items.n, sizeof(struct item), by_key, s);
+	if (from) {
+		size_t n = 0;
+		vec_foreach (&c->items, it)
+			if (memcmp(it->hi, from, s->key_len) >= 0)
+				c->items.items[n++] = *it;
+		c->items.n = n;
+	}
+	if (s->store.catchall)
+		collect(c, s->store.catchall);
+	*out = c;
+	return 0;
+}
+
+bool set_cursor_next(struct set_cursor *c, struct set_view *out)
+{
+	if (c->at == c->items.n)
+		return false;
+	const struct item *it = &c->items.items[c->at++];
+	set_elem_view(c->s, it->e, c->now, out);
+	memcpy(out->hi, it->hi, c->s->key_len);
+	return true;
+}
+
+void set_cursor_close(struct set_cursor *c)
+{
+	if (!c)
+		return;
+	vec_free(&c->items);
+	free(c);
+}

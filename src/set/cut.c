@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cut: takes a range out of the elements of an auto_merge set that cover it together.
+ *
+ * Every element that overlaps the range is replaced by what sticks out of it at both ends. All
+ * memory is there before the first change. Cost: O(log n) for each such element.
+ */
+#include "set/set_internal.h"
+
+/* key + 1 or key - 1; false where there is no such key. */
+static bool key_step(const struct set *s, const uint8_t *key, int by, uint8_t *out)
+{
+	memcpy(out, key, s->key_len);
+	for (unsigned i = s->key_len; i--;) {
+		out[i] = (uint8_t)(out[i] + by);
+		if (out[i] != (by > 0 ? 0 : 0xff))
+			return true;
+	}
+	return false;
+}
+
+/* True if the elements, in key order, leave no gap in lo..hi. */
+static bool covered(const struct set *s, elem_vec *in, const uint8_t *lo, const uint8_t *hi)
+{
+	uint8_t next[SET_KEY_MAX];
+
+	memcpy(next, lo, s->key_len);
+	vec_foreach (in, e) {
+		if (memcmp(elem_lo(*e), next, s->key_len) > 0)
+			return false;
+		if (memcmp(elem_hi(s, *e), hi, s->key_len) >= 0)
+			return true;
+		if (memcmp(elem_hi(s, *e), next, s->key_len) >= 0)
+			key_step(s, elem_hi(s, *e), 1, next);
+	}
+	return false;
+}
+
+static int add_piece(struct set *s, const struct set_elem *of, const uint8_t *lo, const uint8_t *hi,
+		     uint64_t now, elem_vec *pieces)
+{
+	struct set_elem *piece;
+	int err = elem_new(s, lo, hi, NULL, of->comment, NULL, now, &piece);
+	if (err)
+		return err;
+	piece->timeout = of->timeout;
+	piece->expires = of->expires;
+	err = vec_push(pieces, piece);
+	if (err)
+		elem_free(s, piece);
+	return err;
+}
+
+static int make_pieces(struct set *s, const elem_vec *in, const uint8_t *lo, const uint8_t *hi,
+		       uint64_t now, elem_vec *pieces)
+{
+	uint8_t before[SET_KEY_MAX], behind[SET_KEY_MAX];
+	bool has_before = key_step(s, lo, -1, before), has_behind = key_step(s, hi, 1, behind);
+	int err = 0;
+
+	for (size_t i = 0; i < in->n && !err; i++) {
+		struct set_elem *e = in->items[i];
+		if (has_before && memcmp(elem_lo(e), before, s->key_len) <= 0)
+			err = add_piece(s, e, elem_lo(e), before, now, pieces);
+		if (!err && has_behind && memcmp(elem_hi(s, e), behind, s->key_len) >= 0)
+			err = add_piece(s, e, behind, elem_hi(s, e), now, pieces);
+	}
+	return err;
+}
+
+/* Puts a piece in; where there is such an element already, the longer life of both counts. */
+static void place(struct set *s, struct set_elem *piece, uint64_t now)
+{
+	struct set_elem *twin = s->ops->find(s, elem_lo(piece), elem_hi(s, piece));
+
+	if (twin && elem_live(twin, now)) {
+		if (twin->expires < piece->expires) {
+			journal_lifetime(s, twin);
+			elem_set_lifetime(s, twin, piece->timeout, piece->expires);
+		}
+		elem_free(s, piece);
+		return;
+	}
+	if (twin) {
+		elem_detach(s, twin);
+		s->stats.expired++;
+		journal_removed(s, twin, true);
+	}
+	elem_attach(s, piece);
+	journal_added(s, piece);
+}
+
+int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
+{
+	elem_vec in = {0}, pieces = {0};
+	int err = interval_set_overlaps(s, lo, hi, now, &in);
+	if (err)
+		goto out;
+	err = -ENOENT;
+	if (!covered(s, &in, lo, hi))
+		goto out;
+	err = make_pieces(s, &in, lo, hi, now, &pieces);
+	if (err)
+		goto out;
+	err = -ENFILE;
+	if (s->desc.size && s->store.n - in.n + pieces.n > s->desc.size)
+		goto out;
+	err = journal_reserve(s, in.n + 2 * pieces.n);
+	if (!err && pieces.n < EXPIRY_NONE)
+		err = expiry_reserve(&s->store.expiry, (uint32_t)pieces.n);
+	if (err)
+		goto out;
+	vec_foreach (&in, e) {
+		elem_detach(s, *e);
+		journal_removed(s, *e, false);
+	}
+	vec_foreach (&pieces, e)
+		place(s, *e, now);
+	pieces.n = 0;
+out:
+	vec_foreach (&pieces, e)
+		elem_free(s, *e);
+	vec_free(&pieces);
+	vec_free(&in);
+	return err;
+}

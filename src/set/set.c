@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * set: the front of all kinds. What an element may be, how long it lives, how many there are.
+ *
+ * Each change makes room in the journal and the expiry queue first, then cannot fail any more.
+ */
+#include "set/set_internal.h"
+
+/* Journal entries that one add or delete can need: an expired twin, one evicted for room, itself.
+ */
+enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64 };
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static int desc_check(const struct set_desc *d)
+{
+	unsigned len = 0;
+
+	if (!d->n_fields || d->n_fields > SET_FIELDS_MAX)
+		return -EINVAL;
+	for (unsigned f = 0; f < d->n_fields; f++) {
+		if (!d->field_len[f])
+			return -EINVAL;
+		len += d->field_len[f];
+	}
+	if (len > SET_KEY_MAX || (d->timeout_ns && !d->timeout) || d->timeout_ns == SET_NEVER ||
+	    (d->ext_new && !d->ext_free))
+		return -EINVAL;
+	return d->dynamic && d->interval ? -EOPNOTSUPP : 0;
+}
+
+static void set_layout(struct set *s)
+{
+	const struct set_desc *d = &s->desc;
+	unsigned end;
+
+	for (unsigned f = 0; f < d->n_fields; f++)
+		s->key_len += d->field_len[f];
+	s->prefix_len = MIN(s->key_len, 8);
+	s->ops = &hash_set_ops;
+	end = s->key_len;
+	if (d->interval) {
+		s->ops = d->n_fields == 1 ? &interval_set_ops : &concat_set_ops;
+		s->off_hi = end;
+		s->off_max = end + s->key_len;
+		end += 2 * s->key_len;
+		if (d->n_fields > 1) {
+			s->off_min = end;
+			end += s->key_len;
+		}
+	}
+	_Static_assert(offsetof(struct set_elem, bytes) % 8 == 0, "data is aligned within bytes");
+	if (d->data_len) {
+		s->off_data = (end + 7) & ~7U;
+		end = s->off_data + d->data_len;
+	}
+	s->elem_size = offsetof(struct set_elem, bytes) + end;
+}
+
+int set_new(const struct set_desc *desc, struct set **out)
+{
+	int err = desc_check(desc);
+	if (err)
+		return err;
+	struct set *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->desc = *desc;
+	set_layout(s);
+	err = hash_secret_draw(&s->secret);
+	if (err) {
+		free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void set_free(struct set *s)
+{
+	if (!s)
+		return;
+	set_commit(s);
+	set_flush(s, 0);
+	journal_free(s);
+	free(s);
+}
+
+const struct set_desc *set_desc_of(const struct set *s)
+{
+	return &s->desc;
+}
+
+unsigned set_key_len(const struct set *s)
+{
+	return s->key_len;
+}
+
+const char *set_kind_name(const struct set *s)
+{
+	return s->ops->name;
+}
+
+int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_interval_ns,
+	       uint64_t now)
+{
+	if ((timeout_ns && !s->desc.timeout) || timeout_ns == SET_NEVER)
+		return -EINVAL;
+	const struct set_elem *all = s->store.catchall;
+	if (size && size < set_count(s, now) - (all && elem_live(all, now)))
+		return -ENFILE;
+	int err = journal_reserve(s, 1);
+	if (err)
+		return err;
+	journal_desc(s);
+	s->desc.size = size;
+	s->desc.timeout_ns = timeout_ns;
+	s->desc.gc_interval_ns = gc_interval_ns;
+	return 0;
+}
+
+/* --- elements ------------------------------------------------------------------------------- */
+
+int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
+	     const char *comment, const void *template, uint64_t now, struct set_elem **out)
+{
+	int err = expiry_reserve(&s->store.expiry, 1);
+	if (err)
+		return err;
+	struct set_elem *e = calloc(1, s->elem_size);
+	if (!e)
+		return -ENOMEM;
+	if (comment) {
+		e->comment = strdup(comment);
+		if (!e->comment)
+			goto err_free;
+	}
+	if (!template)
+		template = s->desc.ext_ctx;
+	if (template && s->desc.ext_new) {
+		e->ext = s->desc.ext_new(template, now);
+		if (!e->ext)
+			goto err_free;
+	}
+	e->seq = s->next_seq++;
+	e->expires = UINT64_MAX;
+	e->expiry_pos = EXPIRY_NONE;
+	if (lo) {
+		memcpy(elem_lo(e), lo, s->key_len);
+		if (s->desc.interval)
+			memcpy(elem_hi(s, e), hi, s->key_len);
+	} else {
+		e->catchall = true;
+	}
+	if (s->desc.data_len)
+		memcpy(elem_data(s, e), data, s->desc.data_len);
+	*out = e;
+	return 0;
+
+err_free:
+	free(e->comment);
+	free(e);
+	return -ENOMEM;
+}
+
+void elem_free(const struct set *s, struct set_elem *e)
+{
+	if (e->ext)
+		s->desc.ext_free(e->ext);
+	free(e->comment);
+	free(e);
+}
+
+void elem_data_use(const struct set *s, struct set_elem *e, int delta)
+{
+	if (s->desc.data_use && s->desc.data_len)
+		s->desc.data_use(s->desc.data_ctx, elem_data(s, e), delta);
+}
+
+void elem_attach(struct set *s, struct set_elem *e)
+{
+	if (e->catchall) {
+		s->store.catchall = e;
+	} else {
+		s->ops->insert(s, e);
+		s->store.n++;
+	}
+	if (e->expires != UINT64_MAX)
+		expiry_insert(&s->store.expiry, e);
+	elem_data_use(s, e, 1);
+}
+
+void elem_detach(struct set *s, struct set_elem *e)
+{
+	if (e->catchall) {
+		s->store.catchall = NULL;
+	} else {
+		s->store.n--;
+		s->ops->remove(s, e);
+	}
+	if (e->expiry_pos != EXPIRY_NONE)
+		expiry_remove(&s->store.expiry, e);
+	elem_data_use(s, e, -1);
+}
+
+void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires)
+{
+	struct expiry *x = &s->store.expiry;
+
+	e->timeout = timeout;
+	e->expires = expires;
+	if (e->expiry_pos == EXPIRY_NONE) {
+		if (expires != UINT64_MAX)
+			expiry_insert(x, e);
+	} else if (expires == UINT64_MAX) {
+		expiry_remove(x, e);
+	} else {
+		expiry_update(x, e);
+	}
+}
+
+/* Takes an element out whose time has passed. A journal entry was reserved. */
+static void reclaim(struct set *s, struct set_elem *e)
+{
+	elem_detach(s, e);
+	s->stats.expired++;
+	journal_removed(s, e, true);
+}
+
+/* The element of this key if it is live; an expired one is taken out of the way. */
+static struct set_elem *find_live(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
+{
+	struct set_elem *e = lo ? s->ops->find(s, lo, hi) : s->store.catchall;
+
+	if (e && !elem_live(e, now)) {
+		reclaim(s, e);
+		return NULL;
+	}
+	return e;
+}
+
+static bool is_full(struct set *s, uint64_t now)
+{
+	while (s->desc.size && s->store.n >= s->desc.size) {
+		unsigned steps = UINT32_MAX;
+		struct set_elem *e = expiry_due(&s->store.expiry, now, &steps);
+		if (!e || journal_reserve(s, JOURNAL_PER_CHANGE))
+			return true;
+		reclaim(s, e);
+	}
+	return false;
+}
+
+/* --- what users give ------------------------------------------------------------------------ */
+
+struct lifetime {
+	uint64_t timeout, expires_in; /* 0: none */
+};
+
+static int item_lifetime(const struct set *s, const struct set_item *item, struct lifetime *out)
+{
+	struct lifetime t = {item->timeout_ns, item->expires_in_ns};
+
+	if ((t.timeout || t.expires_in) && !s->desc.timeout)
+		return -EINVAL;
+	if (!t.timeout)
+		t.timeout = s->desc.timeout_ns;
+	else if (t.timeout == SET_NEVER)
+		t.timeout = 0;
+	if (t.expires_in > t.timeout)
+		return -ERANGE;
+	*out = t;
+	return 0;
+}
+
+static uint64_t expiry_at(uint64_t now, uint64_t left)
+{
+	uint64_t at;
+	if (!left || __builtin_add_overflow(now, left, &at))
+		return UINT64_MAX;
+	return at;
+}
+
+static bool range_ok(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+{
+	if (!s->desc.interval)
+		return !memcmp(lo, hi, s->key_len);
+	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++])
+		if (memcmp(lo + at, hi + at, s->desc.field_len[f]) > 0)
+			return false;
+	return true;
+}
+
+/* Keys of the item, both NULL for the catch-all. */
+static int item_keys(const struct set *s, const struct set_item *item, const uint8_t **lo,
+		     const uint8_t **hi)
+{
+	*lo = *hi = NULL;
+	if (item->catchall)
+		return 0;
+	*lo = item->lo;
+	*hi = item->hi ? item->hi : item->lo;
+	return *lo && range_ok(s, *lo, *hi) ? 0 : -EINVAL;
+}
+
+/* A re-add: a timeout that differs begins anew, an expiry is taken over as it is given. */
+static int refresh(struct set *s, struct set_elem *e, struct lifetime t, uint64_t now)
+{
+	if (t.timeout == e->timeout && !t.expires_in)
+		return 0;
+	int err = expiry_reserve(&s->store.expiry, 1);
+	if (err)
+		return err;
+	journal_lifetime(s, e);
+	elem_set_lifetime(s, e, t.timeout, expiry_at(now, t.expires_in ? t.expires_in : t.timeout));
+	return 0;
+}
+
+/* Makes the element and puts it in; everything has been checked. */
+static int add_new(struct set *s, const struct set_item *item, const uint8_t *lo, const uint8_t *hi,
+		   struct lifetime t, uint64_t now, struct set_elem **out)
+{
+	struct set_elem *e;
+	int err = elem_new(s, lo, hi, item->data, item->comment, item->template, now, &e);
+	if (err)
+		return err;
+	e->timeout = t.timeout;
+	e->expires = expiry_at(now, t.expires_in ? t.expires_in : t.timeout);
+	elem_attach(s, e);
+	journal_added(s, e);
+	*out = e;
+	return 0;
+}
+
+static int item_check(struct set *s, const struct set_item *item, const uint8_t **lo,
+		      const uint8_t **hi, struct lifetime *t)
+{
+	int err = item_keys(s, item, lo, hi);
+	if (err)
+		return err;
+	if (!item->data != !s->desc.data_len)
+		return -EINVAL;
+	err = item_lifetime(s, item, t);
+	if (err)
+		return err;
+	return journal_reserve(s, JOURNAL_PER_CHANGE);
+}
+
+int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t now,
+	    struct set_elem **conflict)
+{
+	const uint8_t *lo, *hi;
+	struct lifetime t;
+	int err = item_check(s, item, &lo, &hi, &t);
+	if (err)
+		return err;
+
+	struct set_elem *e = find_live(s, lo, hi, now);
+	if (e) {
+		bool same =
+			!s->desc.data_len || !memcmp(elem_data(s, e), item->data, s->desc.data_len);
+		if (same && !(flags & SET_ADD_EXCL))
+			return refresh(s, e, t, now);
+	} else if (lo) {
+		e = s->ops->conflict(s, lo, hi, now);
+	}
+	if (e) {
+		if (conflict)
+			*conflict = e;
+		return -EEXIST;
+	}
+	if (lo && is_full(s, now))
+		return -ENFILE;
+	return add_new(s, item, lo, hi, t, now, &e);
+}
+
+int set_delete(struct set *s, const struct set_item *item, uint64_t now)
+{
+	const uint8_t *lo, *hi;
+	int err = item_keys(s, item, &lo, &hi);
+	if (!err)
+		err = journal_reserve(s, JOURNAL_PER_CHANGE);
+	if (err)
+		return err;
+	struct set_elem *e = find_live(s, lo, hi, now);
+	if (e) {
+		elem_detach(s, e);
+		journal_removed(s, e, false);
+		return 0;
+	}
+	if (lo && s->ops == &interval_set_ops && s->desc.auto_merge && !s->desc.data_len)
+		return set_cut(s, lo, hi, now);
+	return -ENOENT;
+}
+
+/* --- packet path ---------------------------------------------------------------------------- */
+
+uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mask,
+		    const uint64_t *now, struct set_elem **hit)
+{
+	uint64_t found = s->store.n ? s->ops->lookup(s, keys, stride, mask, now, hit) : 0;
+	struct set_elem *all = s->store.catchall;
+
+	if (all)
+		for (uint64_t rest = mask & ~found; rest; rest &= rest - 1) {
+			unsigned i = (unsigned)__builtin_ctzll(rest);
+			if (!elem_live(all, now[i]))
+				continue;
+			found |= 1ULL << i;
+			if (hit)
+				hit[i] = all;
+		}
+	s->stats.hits += (unsigned)__builtin_popcountll(found);
+	return found;
+}
+
+int set_update(struct set *s, enum set_update_mode mode, const struct set_item *item, uint64_t now,
+	       struct set_elem **out)
+{
+	const uint8_t *lo, *hi;
+	struct lifetime t;
+
+	if (s->desc.interval)
+		return -EOPNOTSUPP;
+	int err = item_check(s, item, &lo, &hi, &t);
+	if (err)
+		return err;
+	struct set_elem *e = find_live(s, lo, hi, now);
+	if (e) {
+		if (mode == SET_UPDATE_REFRESH && e->timeout && t.timeout) {
+			err = expiry_reserve(&s->store.expiry, 1);
+			if (err)
+				return err;
+			journal_lifetime(s, e);
+			elem_set_lifetime(s, e, e->timeout, expiry_at(now, t.timeout));
+		}
+		*out = e;
+		return 0;
+	}
+	if (lo && is_full(s, now)) {
+		s->stats.full++;
+		return -ENFILE;
+	}
+	err = add_new(s, item, lo, hi, t, now, out);
+	if (err)
+		return err;
+	s->stats.added++;
+	return 1;
+}
+
+int set_remove(struct set *s, const void *key, uint64_t now)
+{
+	if (s->desc.interval)
+		return -EOPNOTSUPP;
+	return set_delete(s, &(struct set_item){.lo = key}, now);
+}
+
+const void *set_elem_data(const struct set *s, const struct set_elem *e)
+{
+	return s->desc.data_len ? e->bytes + s->off_data : NULL;
+}
+
+void *set_elem_ext(const struct set *s, const struct set_elem *e)
+{
+	return e->ext;
+}
+
+/* --- counts and time ------------------------------------------------------------------------ */
+
+uint64_t set_count(const struct set *s, uint64_t now)
+{
+	return s->store.n + (s->store.catchall != NULL) - expiry_count(&s->store.expiry, now);
+}
+
+unsigned set_gc(struct set *s, uint64_t now, unsigned budget)
+{
+	unsigned n = 0, steps = budget < UINT32_MAX - EXPIRY_STEPS ? budget + EXPIRY_STEPS : budget;
+	struct set_elem *e;
+
+	if (s->open)
+		return 0;
+	while (n < budget && (e = expiry_due(&s->store.expiry, now, &steps))) {
+		reclaim(s, e);
+		n++;
+	}
+	return n;
+}
+
+uint64_t set_next_due(const struct set *s)
+{
+	return expiry_next(&s->store.expiry);
+}
+
+const struct set_stats *set_stats_of(const struct set *s)
+{
+	return &s->stats;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * set_internal: what the files of src/set share. Nothing outside includes it.
+ *
+ * set.c is the front: it checks, finds lifetimes, keeps limits and the journal (journal.c). A kind
+ * (hash_set.c, interval_set.c, concat_set.c) only knows where an element stands, through a struct
+ * set_ops. Elements carry their links inside, so that putting one in never allocates and cannot
+ * fail: that is what makes a rollback safe.
+ *
+ * A kind may hold elements whose time has passed. They are found by find() alone; match(),
+ * conflict() and lookup() see live ones only.
+ */
+#ifndef TAMIS_SET_INTERNAL_H
+#define TAMIS_SET_INTERNAL_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "set/set.h"
+
+#define EXPIRY_NONE UINT32_MAX
+
+struct set_elem {
+	union {
+		struct {
+			struct set_elem *next;
+			uint64_t hash;
+		} chain;
+		struct {
+			struct set_elem *left, *right;
+			uint64_t lo; /* the first 8 bytes of lo, as a number */
+			uint64_t
+				max; /* of one field: the same of the highest hi at or below here */
+			uint8_t left_height, right_height;
+		} tree;
+	};
+	uint64_t seq;	     /* order of arrival, for crossing boxes */
+	uint64_t timeout;    /* 0: none */
+	uint64_t expires;    /* UINT64_MAX: never */
+	uint32_t expiry_pos; /* place in the expiry queue or EXPIRY_NONE */
+	bool catchall;
+	char *comment;
+	void *ext;
+	uint8_t bytes[]; /* lo, hi (ranges), data, bounds (ranges) at the set's offsets */
+};
+
+/* The elements whose time will come, soonest first: see expiry.c. */
+struct expiry {
+	struct expiry_slot *slots;
+	uint32_t n, cap;
+};
+
+/* Everything that a flush takes away at once. */
+struct set_store {
+	struct set_elem **buckets; /* hash: NULL stands for the one bucket `first` */
+	size_t n_buckets;
+	struct set_elem *first;
+	struct set_elem *root; /* ranges */
+	struct set_elem *catchall;
+	struct expiry expiry;
+	size_t n; /* elements, expired ones too, without the catch-all */
+};
+
+struct journal_entry;
+
+struct set {
+	struct set_desc desc;
+	const struct set_ops *ops;
+	unsigned key_len, prefix_len; /* prefix_len: at most 8 */
+	unsigned off_hi, off_data, off_max, off_min, elem_size;
+	struct hash_secret secret;
+	uint64_t next_seq;
+	struct set_store store;
+	struct set_stats stats;
+	bool open; /* a transaction */
+	VEC(struct journal_entry) journal;
+};
+
+struct set_ops {
+	const char *name;
+	/* The element with this key or range, live or not; NULL. */
+	struct set_elem *(*find)(const struct set *s, const uint8_t *lo, const uint8_t *hi);
+	/* A live element that keeps lo..hi from being added; NULL for none. */
+	struct set_elem *(*conflict)(const struct set *s, const uint8_t *lo, const uint8_t *hi,
+				     uint64_t now);
+	/* The live element that answers for a key. */
+	struct set_elem *(*match)(const struct set *s, const uint8_t *key, uint64_t now);
+	uint64_t (*lookup)(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
+			   const uint64_t *now, struct set_elem **hit);
+	void (*insert)(struct set *s, struct set_elem *e);
+	void (*remove)(struct set *s, struct set_elem *e);
+	/* Calls fn for each element; fn may free it. */
+	void (*each)(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
+		     void *ctx);
+	/* Frees what the kind keeps besides elements. */
+	void (*store_free)(struct set_store *st);
+};
+
+extern const struct set_ops hash_set_ops, interval_set_ops, concat_set_ops;
+
+static inline uint8_t *elem_lo(struct set_elem *e)
+{
+	return e->bytes;
+}
+
+static inline uint8_t *elem_hi(const struct set *s, struct set_elem *e)
+{
+	return e->bytes + s->off_hi;
+}
+
+static inline uint8_t *elem_data(const struct set *s, struct set_elem *e)
+{
+	return e->bytes + s->off_data;
+}
+
+static inline bool elem_live(const struct set_elem *e, uint64_t now)
+{
+	return now < e->expires;
+}
+
+static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
+{
+	return be_load(key, s->prefix_len);
+}
+
+/* set.c: puts an element into its place and takes it out: kind, expiry queue, data_use. */
+void elem_attach(struct set *s, struct set_elem *e);
+void elem_detach(struct set *s, struct set_elem *e);
+void elem_free(const struct set *s, struct set_elem *e);
+void elem_data_use(const struct set *s, struct set_elem *e, int delta);
+void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires);
+/* A new element that stands nowhere yet; room in the expiry queue is made. */
+int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
+	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
+
+/* cut.c: takes lo..hi out of the elements of an auto_merge set that cover it together. */
+int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now);
+
+/* interval_set.c: live elements that overlap lo..hi, in key order. */
+typedef VEC(struct set_elem *) elem_vec;
+int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now,
+			  elem_vec *out);
+
+/* expiry.c */
+int expiry_reserve(struct expiry *x, uint32_t more);
+void expiry_insert(struct expiry *x, struct set_elem *e); /* room was reserved */
+void expiry_remove(struct expiry *x, struct set_elem *e);
+void expiry_update(struct expiry *x, struct set_elem *e); /* e->expires has changed */
+/* An element that has expired, or NULL; *steps counts down with each stale entry put right. */
+struct set_elem *expiry_due(struct expiry *x, uint64_t now, unsigned *steps);
+uint64_t expiry_next(const struct expiry *x);
+uint64_t expiry_count(const struct expiry *x, uint64_t now); /* expired elements in it */
+void expiry_free(struct expiry *x);
+
+/* journal.c: all of these do nothing when no transaction is open. */
+int journal_reserve(struct set *s, size_t more); /* then `more` entries cannot fail */
+void journal_added(struct set *s, struct set_elem *e);
+void journal_removed(struct set *s, struct set_elem *e, bool expired); /* frees e outside one */
+void journal_lifetime(struct set *s, struct set_elem *e);	       /* before it changes */
+void journal_desc(struct set *s);				       /* before it changes */
+void journal_free(struct set *s);
+
+#endif
