@@ -27,7 +27,7 @@ def cases(test):
             continue
         failed, name, directive = match.groups()
         if directive and directive.lower().startswith("skip"):
-            found.append((name.strip(), "skip", directive[4:].strip() or reason))
+            found.append((name.strip() or directive[4:].strip(), "skip", reason or directive[4:].strip()))
         else:
             found.append((name.strip(), "fail" if failed else "pass", ""))
         reason = ""

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets for the oracle tests, built byte by byte, the same on every run.
+
+Each stream is a function that yields (interface, frame): interface 0 arrives at the router's first
+link, 1 at its second. The router owns 192.0.2.1, 198.18.0.1, 2001:db8::1 and 2001:db8:1::1; everything
+behind the second link is 198.18.0.0/24 and 2001:db8:1::/64.
+"""
+import random
+import socket
+import struct
+
+ROUTER_MAC = bytes.fromhex("020000000002"), bytes.fromhex("020000000003")
+HOST_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000004")
+
+
+def checksum(data):
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ether(payload, proto, iface=0, dst=None, vlan=()):
+    tags = b"".join(struct.pack("!HH", tpid, tci) for tpid, tci in vlan)
+    return (dst or ROUTER_MAC[iface]) + HOST_MAC[iface] + tags + struct.pack("!H", proto) + payload
+
+
+def ip4(src, dst, proto, payload, ttl=64, tos=0, ident=1, frag=0, options=b""):
+    options += b"\0" * (-len(options) % 4)
+    head = struct.pack("!BBHHHBBH4s4s", 0x45 + len(options) // 4, tos, 20 + len(options) + len(payload),
+                       ident, frag, ttl, proto, 0, socket.inet_aton(src), socket.inet_aton(dst)) + options
+    return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + payload
+
+
+def ip6(src, dst, proto, payload, hop=64, tclass=0, flow=0):
+    return struct.pack("!IHBB", 6 << 28 | tclass << 20 | flow, len(payload), proto, hop) + \
+        socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst) + payload
+
+
+def pseudo(src, dst, proto, payload):
+    if ":" in src:
+        return socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst) + \
+            struct.pack("!II", len(payload), proto) + payload
+    return socket.inet_aton(src) + socket.inet_aton(dst) + struct.pack("!BBH", 0, proto, len(payload)) + payload
+
+
+def summed(src, dst, proto, payload, at):
+    value = checksum(pseudo(src, dst, proto, payload))
+    return payload[:at] + struct.pack("!H", value or 0xFFFF) + payload[at + 2:]
+
+
+def tcp(src, dst, sport, dport, flags="S", seq=1000, ack=0, options=b"", data=b"", window=8192):
+    options += b"\0" * (-len(options) % 4)
+    bits = sum(1 << "FSRPAUEC".index(f) for f in flags)
+    head = struct.pack("!HHIIBBHHH", sport, dport, seq, ack, (5 + len(options) // 4) << 4, bits, window, 0, 0)
+    return summed(src, dst, 6, head + options + data, 16)
+
+
+def udp(src, dst, sport, dport, data=b"x" * 20, proto=17):
+    length = 8 + len(data)
+    return summed(src, dst, proto, struct.pack("!HHHH", sport, dport, length, 0) + data, 6)
+
+
+def icmp(kind, code=0, rest=b"\0\1\0\1", data=b"ping" * 8):
+    body = struct.pack("!BBH", kind, code, 0) + rest + data
+    return body[:2] + struct.pack("!H", checksum(body)) + body[4:]
+
+
+def icmp6(src, dst, kind, code=0, rest=b"\0\1\0\1", data=b"ping" * 8):
+    return summed(src, dst, 58, struct.pack("!BBH", kind, code, 0) + rest + data, 2)
+
+
+def send4(src, dst, proto, payload, iface=0, **more):
+    return iface, ether(ip4(src, dst, proto, payload, **more), 0x0800, iface)
+
+
+def send6(src, dst, proto, payload, iface=0, **more):
+    return iface, ether(ip6(src, dst, proto, payload, **more), 0x86DD, iface)
+
+
+def tcp4(src, dst, sport, dport, flags="S", iface=0, ip=None, **more):
+    return send4(src, dst, 6, tcp(src, dst, sport, dport, flags, **more), iface, **(ip or {}))
+
+
+def tcp6(src, dst, sport, dport, flags="S", iface=0, ip=None, **more):
+    return send6(src, dst, 6, tcp(src, dst, sport, dport, flags, **more), iface, **(ip or {}))
+
+
+def udp4(src, dst, sport, dport, iface=0, data=b"x" * 20, ip=None):
+    return send4(src, dst, 17, udp(src, dst, sport, dport, data), iface, **(ip or {}))
+
+
+def udp6(src, dst, sport, dport, iface=0, data=b"x" * 20, ip=None):
+    return send6(src, dst, 17, udp(src, dst, sport, dport, data), iface, **(ip or {}))
+
+
+PORTS = [22, 25, 53, 80, 123, 137, 443, 993, 1023, 1024, 3306, 5353, 8000, 8080, 8443, 33434, 65535]
+
+
+def mix4(dst="192.0.2.1", seed=4):
+    """IPv4 of many protocols, ports, sizes, TOS and TTL values to one destination."""
+    r = random.Random(seed)
+    for n in range(400):
+        src = r.choice(["192.0.2.%d" % r.randrange(2, 255), "203.0.113.%d" % r.randrange(1, 255),
+                        "10.%d.%d.%d" % (r.randrange(4), r.randrange(256), r.randrange(1, 255))])
+        ip = {"ttl": r.choice([2, 5, 64, 128, 255]), "tos": r.choice([0, 0, 8, 0x10, 0x28, 0xB8, 3, 1]),
+              "ident": n + 1}
+        kind = r.randrange(10)
+        if kind < 4:
+            flags = r.choice(["S", "SA", "A", "PA", "F", "FA", "R", "RA", "FPU", "", "SF", "SEC", "AE", "FSRPAU"])
+            options = r.choice([b"", b"\2\4\5\xb4", b"\2\4\2\x18\4\2\1\3\3\7", b"\1\1\x08\x0a" + b"\0" * 8])
+            yield tcp4(src, dst, r.choice(PORTS), r.choice(PORTS), flags, ip=ip, seq=n, options=options,
+                       data=b"d" * r.choice([0, 0, 10, 500]), window=r.choice([0, 1024, 65535]))
+        elif kind < 7:
+            yield udp4(src, dst, r.choice(PORTS), r.choice(PORTS), data=b"u" * r.choice([0, 1, 40, 1200]), ip=ip)
+        elif kind == 7:
+            yield send4(src, dst, 1, icmp(r.choice([0, 8, 13, 17, 30]), 0, struct.pack("!HH", n, r.randrange(9))), **ip)
+        elif kind == 8:
+            yield send4(src, dst, r.choice([47, 50, 51, 108, 89, 112, 2]), bytes(r.randrange(256) for _ in range(40)), **ip)
+        else:
+            proto = r.choice([136, 132, 33])
+            body = udp(src, dst, r.choice(PORTS), r.choice(PORTS), b"l" * 30, 136) if proto == 136 else \
+                struct.pack("!HHII", r.choice(PORTS), r.choice(PORTS), n, 0) + b"\0\3\0\x10" + b"\0" * 12 \
+                if proto == 132 else struct.pack("!HHBBHBB", r.choice(PORTS), r.choice(PORTS), 4, 0, 0,
+                                                 r.randrange(8) << 1 | 1, 0) + b"\0" * 20
+            yield send4(src, dst, proto, body, **ip)
+
+
+def mix6(dst="2001:db8::1", seed=6):
+    """The same for IPv6."""
+    r = random.Random(seed)
+    for n in range(400):
+        src = r.choice(["2001:db8::%x" % r.randrange(2, 65535), "2001:db8:2::%x" % r.randrange(1, 65535),
+                        "fd00:%x::7" % r.randrange(4)])
+        ip = {"hop": r.choice([2, 5, 64, 255]), "tclass": r.choice([0, 0, 0xB8, 0x28, 3]),
+              "flow": r.choice([0, 0, 1, 0xABCDE])}
+        kind = r.randrange(9)
+        if kind < 4:
+            flags = r.choice(["S", "SA", "A", "PA", "FA", "R", "FPU", "", "SF", "SEC"])
+            yield tcp6(src, dst, r.choice(PORTS), r.choice(PORTS), flags, ip=ip, seq=n,
+                       data=b"d" * r.choice([0, 10, 500]))
+        elif kind < 7:
+            yield udp6(src, dst, r.choice(PORTS), r.choice(PORTS), data=b"u" * r.choice([1, 40, 1200]), ip=ip)
+        elif kind == 7:
+            yield send6(src, dst, 58, icmp6(src, dst, r.choice([128, 129, 1, 3, 139]), 0), **ip)
+        else:
+            yield send6(src, dst, r.choice([47, 50, 89, 112]), bytes(r.randrange(256) for _ in range(40)), **ip)
+
+
+def forward4():
+    yield from mix4("198.18.0.9", 14)
+
+
+def forward6():
+    yield from mix6("2001:db8:1::9", 16)
+
+
+def conversations():
+    """TCP, UDP and ICMP both ways through the router: whole, refused, half open, in mid-stream."""
+    a, b = "192.0.2.9", "198.18.0.9"
+    for n, dport in enumerate([22, 80, 443, 8080]):
+        sport = 40000 + n
+        yield tcp4(a, b, sport, dport, "S", seq=100)
+        yield tcp4(b, a, dport, sport, "SA", 1, seq=500, ack=101)
+        yield tcp4(a, b, sport, dport, "A", seq=101, ack=501)
+        yield tcp4(a, b, sport, dport, "PA", seq=101, ack=501, data=b"q" * 100)
+        yield tcp4(b, a, dport, sport, "PA", 1, seq=501, ack=201, data=b"r" * 900)
+        yield tcp4(a, b, sport, dport, "A", seq=201, ack=1401)
+        yield tcp4(a, b, sport, dport, "FA", seq=201, ack=1401)
+        yield tcp4(b, a, dport, sport, "FA", 1, seq=1401, ack=202)
+        yield tcp4(a, b, sport, dport, "A", seq=202, ack=1402)
+    yield tcp4(a, b, 41000, 81, "S", seq=1)
+    yield tcp4(b, a, 81, 41000, "RA", 1, seq=0, ack=2)
+    yield tcp4(a, b, 41001, 82, "A", seq=77, ack=88, data=b"mid")
+    yield tcp4(b, a, 82, 41001, "A", 1, seq=88, ack=80)
+    yield tcp4(b, a, 83, 41002, "SA", 1, seq=5, ack=6)
+    yield tcp4(a, b, 41003, 84, "R", seq=9)
+    yield tcp4(a, b, 41004, 85, "SF", seq=9)
+    yield udp4(a, b, 5000, 53)
+    yield udp4(b, a, 53, 5000, 1)
+    yield udp4(a, b, 5000, 53)
+    yield udp4(a, b, 5001, 123)
+    yield udp4(b, a, 9999, 9998, 1)
+    echo = struct.pack("!HH", 77, 1)
+    yield send4(a, b, 1, icmp(8, 0, echo))
+    yield send4(b, a, 1, icmp(0, 0, echo), 1)
+    yield send4(b, a, 1, icmp(0, 0, struct.pack("!HH", 78, 1)), 1)
+    asked = ip4(a, b, 17, udp(a, b, 5001, 123))
+    yield send4(b, a, 1, icmp(3, 3, b"\0" * 4, asked[:28]), 1)
+    never = ip4(a, b, 17, udp(a, b, 6001, 124))
+    yield send4(b, a, 1, icmp(3, 3, b"\0" * 4, never[:28]), 1)
+    c, d = "2001:db8::9", "2001:db8:1::9"
+    yield tcp6(c, d, 42000, 443, "S", seq=100)
+    yield tcp6(d, c, 443, 42000, "SA", 1, seq=500, ack=101)
+    yield tcp6(c, d, 42000, 443, "A", seq=101, ack=501)
+    yield udp6(c, d, 7000, 53)
+    yield udp6(d, c, 53, 7000, 1)
+    yield send6(c, d, 58, icmp6(c, d, 128, 0, echo))
+    yield send6(d, c, 58, icmp6(d, c, 129, 0, echo), 1)
+    asked = ip6(c, d, 17, udp(c, d, 7000, 53))
+    yield send6(d, c, 58, icmp6(d, c, 1, 4, b"\0" * 4, asked[:56]), 1)
+
+
+def vlans():
+    """802.1Q, QinQ and priority tags beside untagged frames."""
+    for n in range(40):
+        body = ip4("192.0.2.9", "192.0.2.1", 17, udp("192.0.2.9", "192.0.2.1", 1000 + n, 53))
+        tags = [(), ((0x8100, 10),), ((0x8100, 20 | 5 << 13),), ((0x88A8, 100), (0x8100, 200)), ((0x8100, 0),)][n % 5]
+        yield 0, ether(body, 0x0800, vlan=tags)
+    for n in range(10):
+        body = ip6("2001:db8::9", "2001:db8::1", 17, udp("2001:db8::9", "2001:db8::1", 1000 + n, 53))
+        yield 0, ether(body, 0x86DD, vlan=((0x8100, 10 + n % 2 * 10),))
+
+
+def arps():
+    """ARP requests and replies, asked and unasked."""
+    for n in range(30):
+        op = 1 + n % 2
+        target = "192.0.2.1" if n % 3 else "192.0.2.77"
+        body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, op) + HOST_MAC[0] + \
+            socket.inet_aton("192.0.2.%d" % (10 + n)) + (b"\0" * 6 if op == 1 else ROUTER_MAC[0]) + \
+            socket.inet_aton(target)
+        yield 0, ether(body, 0x0806, dst=b"\xff" * 6 if op == 1 else None)
+
+
+def extension_headers():
+    """IPv6 with hop-by-hop, routing, destination, fragment headers; IPv4 with options."""
+    c, d = "2001:db8::9", "2001:db8::1"
+    payload = udp(c, d, 1234, 53)
+    pad = b"\1\4\0\0\0\0"
+    hbh, dst = bytes([17, 0]) + pad, bytes([17, 0]) + pad
+    for n in range(4):
+        yield send6(c, d, 17, payload)
+        yield send6(c, d, 0, hbh + payload)
+        yield send6(c, d, 60, dst + payload)
+        yield send6(c, d, 0, bytes([60, 0]) + pad + dst + payload)
+        yield send6(c, d, 44, struct.pack("!BBHI", 17, 0, 0, 7 + n) + payload)
+    a, b = "192.0.2.9", "192.0.2.1"
+    for option in [b"\x94\4\0\0", b"\x07\x0b\x04" + b"\0" * 8, b"\1\1\1\0"]:
+        yield send4(a, b, 17, udp(a, b, 1234, 53), options=option)
+    yield send4(a, b, 17, udp(a, b, 1234, 53), frag=0x4000)
+
+
+STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
+                                   extension_headers)}
+
+
+def block(kind, body):
+    body += b"\0" * (-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def write_pcapng(path, frames, names):
+    """A pcapng with one Ethernet interface a name; a millisecond between frames."""
+    with open(path, "wb") as out:
+        out.write(block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+        for name in names:
+            text = name.encode()
+            option = struct.pack("<HH", 2, len(text)) + text + b"\0" * (-len(text) % 4)
+            out.write(block(1, struct.pack("<HHI", 1, 0, 0) + option + struct.pack("<HH", 0, 0)))
+        for n, (iface, frame) in enumerate(frames):
+            stamp = 1_700_000_000_000_000 + n * 1000
+            out.write(block(6, struct.pack("<IIIII", iface, stamp >> 32, stamp & 0xFFFFFFFF, len(frame),
+                                           len(frame)) + frame))
