@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state_list: several states in one piece of memory, made from a template; see state.h. */
+#include <stdlib.h>
+
+#include "state/state_internal.h"
+
+struct state_template {
+	unsigned refs, n;
+	struct state_info infos[];
+};
+
+struct state_list {
+	struct state_template *template;
+	unsigned n;
+	struct state states[];
+};
+
+/* --- templates ------------------------------------------------------------------------------ */
+
+int state_template_new(const struct state_info *infos, unsigned n, struct state_template **out)
+{
+	if (!n)
+		return -EINVAL;
+	for (unsigned i = 0; i < n; i++) {
+		struct state trial;
+		int err = state_init(&trial, &infos[i], 0);
+		if (err)
+			return err;
+		state_fini(&trial);
+	}
+	struct state_template *t = malloc(sizeof(*t) + n * sizeof(t->infos[0]));
+	if (!t)
+		return -ENOMEM;
+	t->refs = 1;
+	t->n = n;
+	memcpy(t->infos, infos, n * sizeof(*infos));
+	*out = t;
+	return 0;
+}
+
+struct state_template *state_template_ref(struct state_template *t)
+{
+	t->refs++;
+	return t;
+}
+
+void state_template_unref(struct state_template *t)
+{
+	if (t && !--t->refs)
+		free(t);
+}
+
+unsigned state_template_len(const struct state_template *t)
+{
+	return t->n;
+}
+
+const struct state_info *state_template_at(const struct state_template *t, unsigned i)
+{
+	return &t->infos[i];
+}
+
+bool state_template_same_kinds(const struct state_template *a, const struct state_template *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->infos[i].kind != b->infos[i].kind)
+			return false;
+	return true;
+}
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out)
+{
+	struct state_list *l = malloc(sizeof(*l) + t->n * sizeof(l->states[0]));
+	if (!l)
+		return -ENOMEM;
+	for (l->n = 0; l->n < t->n; l->n++) {
+		int err = state_init(&l->states[l->n], &t->infos[l->n], now);
+		if (err) {
+			l->template = NULL;
+			state_list_free(l);
+			return err;
+		}
+	}
+	/* Only the count of references changes. */
+	l->template = state_template_ref((struct state_template *)t);
+	*out = l;
+	return 0;
+}
+
+void state_list_free(struct state_list *l)
+{
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->n; i++)
+		state_fini(&l->states[i]);
+	state_template_unref(l->template);
+	free(l);
+}
+
+unsigned state_list_len(const struct state_list *l)
+{
+	return l->n;
+}
+
+struct state *state_list_at(struct state_list *l, unsigned i)
+{
+	return &l->states[i];
+}
+
+uint64_t state_list_eval(struct state_list *l, uint64_t mask, const uint32_t *len,
+			 const uint64_t *now)
+{
+	for (unsigned i = 0; i < l->n && mask; i++)
+		mask = state_eval(&l->states[i], mask, len, now);
+	return mask;
+}
+
+void *state_list_ext_new(const void *template, uint64_t now)
+{
+	struct state_list *l;
+	return state_list_new(template, now, &l) ? NULL : l;
+}
+
+void state_list_ext_free(void *ext)
+{
+	state_list_free(ext);
+}
