@@ -109,6 +109,7 @@ struct burst {
 	uint64_t time[BURST_MAX];		 /* ns since the epoch of the capture's clock */
 	uint8_t link[BURST_MAX];		 /* enum link_type */
 	uint32_t iif[BURST_MAX], oif[BURST_MAX]; /* interface index, 0 for none */
+	uint32_t port_tag[BURST_MAX]; /* the port's own: where the packet came from; left alone */
 
 	/* Output of burst_parse(). Numbers are in host byte order, addresses as on the wire. */
 	burst_mask has[HAS_KINDS];
