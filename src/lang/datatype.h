@@ -31,14 +31,16 @@ struct datatype {
 	uint16_t bits;		 /* 0: depends on the expression (integer, string) */
 	uint8_t base;		 /* enum type_base */
 	uint8_t radix;		 /* how plain numbers print: 10 or 16 */
+	uint8_t digits;		 /* of radix 16: how many at least */
 	bool prefix;		 /* a mask of leading ones prints as /n */
 	bool concat_only_bytes;	 /* reserved width in a concatenation is whole bytes */
 	const struct symbol *symbols; /* ends with a NULL name; printed when matched exactly */
 	bool symbols_print;	 /* false: names are read but numbers are printed (ports) */
 	const struct datatype *parent; /* whose parse, print and symbols serve where these are NULL */
-	/* 0 and `out` filled, or -EINVAL with *why a phrase for the message (NULL: the default). */
+	uint64_t max;		 /* the largest value, 0: what the width allows */
+	/* See datatype_parse(). */
 	int (*parse)(const struct datatype *t, const struct lang_env *env, const char *text,
-		     size_t len, uint8_t *out, unsigned bytes, const char **why);
+		     size_t len, uint8_t *out, unsigned bits, const char **why);
 	void (*print)(const struct datatype *t, const struct lang_env *env, const uint8_t *value,
 		      unsigned bits, struct strbuf *out);
 };
@@ -60,13 +62,13 @@ struct datatype {
 	X(boolean, "boolean") X(ct_event, "ct_event") X(ifname, "ifname")                   \
 	X(igmp_type, "igmp_type") X(time_date, "time") X(time_hour, "hour")                 \
 	X(time_day, "day") X(cgroupsv2, "cgroupsv2") X(ct_id, "ct_id") X(exthdr_bool, "boolean") \
-	X(geneve_opt_type, "integer")
+	X(geneve_opt_type, "integer") X(xinteger, "integer") X(mptcp_subtype, "mptcp option subtype")
 
 #define X(id, name) extern const struct datatype type_##id;
 DATATYPES(X)
 #undef X
 
-/* By the name used in `type NAME`; NULL if there is none. */
+/* By the name used in `type NAME`; NULL if there is none. The first of a shared name wins. */
 const struct datatype *datatype_find(const char *name, size_t len);
 /* Bytes that a value of `bits` takes. */
 static inline unsigned bits_to_bytes(unsigned bits)
@@ -74,29 +76,67 @@ static inline unsigned bits_to_bytes(unsigned bits)
 	return (bits + 7) / 8;
 }
 
+/* Names that the host's files give to numbers; each table ends with a NULL name or is NULL. */
+struct host_names {
+	const struct symbol *marks, *realms, *devgroups, *labels;
+};
+
+/*
+ * Reads rt_marks, rt_realms and group under `iproute` ("/etc/iproute2") and the file `labels`
+ * ("/etc/connlabel.conf") into the arena; what is missing or unreadable names nothing. 0 or -ENOMEM.
+ */
+int host_names_load(struct arena *a, const char *iproute, const char *labels,
+		    struct host_names *out);
+
 /*
  * Names that come from outside the language: interfaces of this engine, and files of the host that
- * name ports, users, marks. All callbacks may be NULL (then only numbers are known).
+ * name marks. All callbacks may be NULL (then only numbers are known).
  */
 struct lang_env {
 	void *arg;
 	uint32_t (*ifindex)(void *arg, const char *name, size_t len); /* 0: unknown */
 	const char *(*ifname)(void *arg, uint32_t index);	      /* NULL: unknown */
-	unsigned numeric;  /* NUMERIC_*: what prints as a number */
+	/* Host names in the place of addresses: fills 4 or 16 bytes, false if there is none. */
+	bool (*resolve)(void *arg, const char *name, size_t len, uint8_t *out, unsigned bytes);
+	uint64_t (*cgroup_id)(void *arg, const char *path, size_t len); /* 0: unknown */
+	const char *(*cgroup_path)(void *arg, uint64_t id);		/* NULL: unknown */
+	const struct host_names *names; /* NULL: "default" and "cosmos" alone */
+	unsigned numeric;  /* NUMERIC_*, PRINT_*: how to list */
 	int32_t utc_offset; /* seconds east of Greenwich: for meta time, hour and day */
 };
 
-enum { NUMERIC_PROTOCOL = 1, NUMERIC_SERVICE_NAMES = 2, NUMERIC_PRIORITY = 4, NUMERIC_TIME = 8,
-       NUMERIC_USERS = 16, NUMERIC_SYMBOLS = 32, PRINT_SERVICES = 64, PRINT_HANDLES = 128,
-       PRINT_STATELESS = 256, PRINT_TERSE = 512, PRINT_REVERSE_DNS = 1024 };
+enum { NUMERIC_PROTOCOL = 1, NUMERIC_PRIORITY = 4, NUMERIC_TIME = 8, PRINT_USERS = 16,
+       NUMERIC_SYMBOLS = 32, PRINT_SERVICES = 64, PRINT_HANDLES = 128, PRINT_STATELESS = 256,
+       PRINT_TERSE = 512, PRINT_REVERSE_DNS = 1024,
+       NUMERIC_ALL = NUMERIC_PROTOCOL | NUMERIC_PRIORITY | NUMERIC_TIME | NUMERIC_SYMBOLS };
 
-/* Reads one symbol or number of type t into (bits + 7) / 8 bytes. */
+/*
+ * Reads one symbol or number of type t into (bits + 7) / 8 bytes. `text` needs no NUL behind it.
+ * 0; -EINVAL with *why a phrase for the message, NULL for nft's default "Could not parse DESC";
+ * -ERANGE if it is a number above datatype_max(). `env` may be NULL.
+ */
 int datatype_parse(const struct datatype *t, const struct lang_env *env, const char *text,
 		   size_t len, uint8_t *out, unsigned bits, const char **why);
 /* Prints one value as nft's listing does. */
 void datatype_print(const struct datatype *t, const struct lang_env *env, const uint8_t *value,
 		    unsigned bits, struct strbuf *out);
-/* The symbol of exactly this value, or NULL. */
+/* The symbol of exactly this value, or NULL. Not for types whose names come from the host. */
 const char *datatype_symbol(const struct datatype *t, uint64_t value);
+/* The largest number that fits the type in `bits`, UINT64_MAX for 64 bits and more. */
+uint64_t datatype_max(const struct datatype *t, unsigned bits);
+
+/* An unsigned number, 0x hexadecimal, 0 octal, else decimal, big-endian into bits. 0, -EINVAL
+ * if it is none, -ERANGE if it does not fit. */
+int number_parse(const char *text, size_t len, uint8_t *out, unsigned bits);
+/*
+ * An interface name: backslashes taken away, a `*` at the end makes it a prefix. `out` has
+ * IFNAME_MAX bytes, padded with zeros; *n is the length without the `*`. -EINVAL if it is empty or
+ * too long.
+ */
+int ifname_parse(const char *text, size_t len, uint8_t *out, unsigned *n, bool *wildcard);
+void ifname_print(const uint8_t *name, unsigned n, bool wildcard, struct strbuf *out);
+/* `1d2h3m4s5ms`, or a plain number of seconds. 0, -EINVAL, -ERANGE. */
+int duration_parse(const char *text, size_t len, uint64_t *ms);
+void duration_print(uint64_t ms, struct strbuf *out);
 
 #endif

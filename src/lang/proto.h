@@ -22,7 +22,7 @@ struct proto_field {
 struct proto_header {
 	const char *name;
 	uint8_t base;	 /* enum proto_base */
-	uint8_t l4proto; /* IP protocol number of a transport header, 0 for the others */
+	uint8_t l4proto; /* IP protocol of a transport header or of the one that carries it, or 0 */
 	uint16_t ethertype; /* Ethernet protocol of a network header, 0 for the others */
 	uint8_t n_fields;
 	const struct proto_field *fields;
@@ -39,18 +39,26 @@ const struct proto_header *proto_find(const char *name, size_t len);
 const struct proto_field *proto_field_find(const struct proto_header *h, const char *name,
 					   size_t len);
 
-/* IPv6 extension headers, TCP and IPv4 options, SCTP chunks: kind and the fields inside. */
+/*
+ * IPv6 extension headers, TCP and IPv4 options, SCTP chunks: kind and the fields inside. Offsets
+ * count from the option's first bit, its kind included. Several names may share a kind: sack and
+ * sack0 to sack3 are blocks of one option, rt0, rt2 and srh are routing headers of one type. The
+ * fields `rt0 addr[N]` and `srh sid[N]` repeat: EX_OPTION's `off` says how many bits further on.
+ */
 struct proto_option {
 	const char *name;
 	uint16_t kind;
 	uint8_t n_fields;
-	const struct proto_field *fields; /* the first is the whole for options without fields */
+	const struct proto_field *fields;
 };
 
 enum option_class { OPT_EXTHDR, OPT_TCP, OPT_IP, OPT_SCTP_CHUNK, OPT_DCCP, OPT_CLASSES };
 
 const struct proto_option *option_find(enum option_class c, const char *name, size_t len);
+/* The first of that kind, or NULL. */
 const struct proto_option *option_by_kind(enum option_class c, unsigned kind);
+const struct proto_field *option_field_find(const struct proto_option *o, const char *name,
+					    size_t len);
 
 /* Keys of meta, ct, rt, socket, ...: one table each, an enum beside it for the evaluator. */
 struct key_desc {
@@ -111,11 +119,17 @@ enum ct_key {
 	CT_KEYS_N
 };
 
+/* All headers of the language, for walks; ends with NULL. */
+extern const struct proto_header *const proto_headers[];
+/* All options of a class. */
+const struct proto_option *option_table(enum option_class c, unsigned *n);
+
 extern const struct key_desc meta_keys[META_KEYS_N], ct_keys[CT_KEYS_N];
-/* The index in the table, or -1. `mark` alone, `iifname` alone... are meta keys too. */
+/* The index in the table, or -1. Names of older versions are known too (`meta secpath`). */
 int meta_key_find(const char *name, size_t len);
+/* CT_SADDR and CT_DADDR for `saddr` and `daddr`: the family makes them the keys behind. */
 int ct_key_find(const char *name, size_t len);
-/* Whether nft lists the key without `meta` in front of it (mark is, length is not). */
+/* Whether nft lists the key without `meta` in front of it (iifname is, mark is not). */
 bool meta_key_is_unqualified(enum meta_key k);
 
 #endif
