@@ -207,7 +207,7 @@ static int begin(struct capture *c, struct strbuf *msg)
 
 	if (got == FETCH_ERROR)
 		return c->error;
-	if (!c->fill) {
+	if (!c->fill && stream_end(c->in) == STREAM_END) {
 		strbuf_printf(msg, "%s: is empty", c->name);
 		return -EINVAL;
 	}
@@ -271,10 +271,11 @@ void capture_close(struct capture *c)
 /* The end of a file of which some or all packets could not be read; 0 or -EOPNOTSUPP. */
 static int report_skipped(struct capture *c, struct strbuf *msg)
 {
-	bool only = !c->packets && c->interfaces.n;
+	bool only = c->interfaces.n;
 
 	vec_foreach (&c->interfaces, i)
-		only &= i->link < 0 || (c->skipped && !c->packets);
+		only &= i->link < 0;
+	only |= c->skipped && !c->packets;
 	vec_foreach (&c->interfaces, i) {
 		const char *name = linktype_name(i->linktype);
 
