@@ -81,6 +81,19 @@ void *map_find(const struct map *m, const void *key, size_t len)
 	return s ? s->value : NULL;
 }
 
+void *map_replace(struct map *m, const void *key, size_t len, void *value, const void **old_key)
+{
+	struct map_slot *s = probe(m, hash_bytes(&m->secret, key, len), key, len);
+	if (!s)
+		return NULL;
+	void *before = s->value;
+	if (old_key)
+		*old_key = s->key;
+	s->key = key;
+	s->value = value;
+	return before;
+}
+
 void *map_remove(struct map *m, const void *key, size_t len)
 {
 	struct map_slot *s = probe(m, hash_bytes(&m->secret, key, len), key, len);

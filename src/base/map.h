@@ -26,6 +26,12 @@ struct map {
 int map_insert(struct map *m, const void *key, size_t len, void *value);
 /* The value or NULL. */
 void *map_find(const struct map *m, const void *key, size_t len);
+/*
+ * Puts another key (equal bytes, other memory) and value in the place of an entry; needs no memory.
+ * Returns the old value and, if old_key is not NULL, the old key; NULL if there was no entry, and
+ * then does nothing.
+ */
+void *map_replace(struct map *m, const void *key, size_t len, void *value, const void **old_key);
 /* Takes the entry out and returns its value, NULL if there is none. */
 void *map_remove(struct map *m, const void *key, size_t len);
 void map_free(struct map *m);

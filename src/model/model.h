@@ -31,43 +31,67 @@ struct model_link {
 	struct model_link *prev, *next;
 };
 
+/* What a table holds, and the table itself. Each begins with its link and its `deleted` mark. */
+enum model_noun {
+	NOUN_TABLE,
+	NOUN_CHAIN,
+	NOUN_RULE,
+	NOUN_SET,
+	NOUN_OBJECT,
+	NOUN_FLOWTABLE,
+	NOUNS
+};
+
 struct model_table {
 	struct model_link link; /* in model.tables */
+	bool deleted; /* by the open transaction: out of the list, still known by name */
 	char *name;
 	enum family family;
 	uint64_t handle, next_handle;
 	char *comment;
 	uint32_t flags;
+	bool handle_saved; /* the open transaction knows what next_handle was */
+	bool jumps_added;  /* by it */
 	struct model_link chains, sets, objects, flowtables; /* heads */
 	struct map chain_by_name, set_by_name, flowtable_by_name;
 	struct map object_by_name[OBJ_KINDS];
+	struct map by_handle[NOUNS];
 };
 
 struct model_chain {
 	struct model_link link;
+	bool deleted;
 	struct model_table *table;
 	char *name; /* NULL for an anonymous chain, which its rule owns */
 	uint64_t handle;
 	uint64_t id; /* unique in this process's model, never reused: the program's key */
-	uint64_t version; /* grows with every change of the chain or its rules */
+	uint64_t version; /* another one, higher than all before, after each change of the chain or
+			     its rules; an abort is a change too */
 	struct arena arena; /* of decl */
 	struct chain_decl decl;
 	struct model_link rules; /* head */
-	uint32_t n_rules, use;
-	bool binding; /* an anonymous chain */
+	struct model_link jumps; /* head: those of the rules that may leave for another chain */
+	uint32_t n_rules;
+	uint32_t use;  /* verdicts that name it */
+	bool binding;  /* an anonymous chain */
+	uint64_t walk; /* of the loop check: the last one, and the depth of jumps it found */
+	uint8_t depth;
 };
 
 struct model_rule {
 	struct model_link link;
+	bool deleted;
 	struct model_chain *chain;
 	uint64_t handle;
+	struct model_link jump; /* in chain.jumps, or alone */
 	struct arena arena;
-	struct rule_decl decl; /* the checked form; decl.stmts[].state is the running state */
-	struct state_counter hits; /* packets that matched all of it, counter or not */
+	struct rule_decl decl; /* the checked form; decl.stmts[].state is a struct state */
+	struct model_link anonymous; /* head: the chains that its verdicts own */
 };
 
 struct model_set {
 	struct model_link link;
+	bool deleted;
 	struct model_table *table;
 	char *name;
 	uint64_t handle, id;
@@ -75,22 +99,27 @@ struct model_set {
 	struct set_decl decl; /* decl.elements is NULL: they are in `set` */
 	struct set *set;
 	uint32_t use;
+	bool fresh; /* made by the open transaction */
+	struct map target_by_chain;  /* verdict maps: where their elements lead */
+	struct model_link targets;   /* head */
 };
 
 struct model_object {
 	struct model_link link;
+	bool deleted;
 	struct model_table *table;
 	char *name;
 	uint64_t handle, id;
 	enum obj_kind kind;
 	struct arena arena;
 	struct obj_decl decl;
-	void *state; /* counter, quota, limit: struct state_*; NULL for the other kinds */
+	struct state *state; /* of a counter, quota, limit; NULL for the other kinds */
 	uint32_t use;
 };
 
 struct model_flowtable {
 	struct model_link link;
+	bool deleted;
 	struct model_table *table;
 	char *name;
 	uint64_t handle;
@@ -123,12 +152,19 @@ struct model_chain *model_chain_find(const struct model_table *t, const char *na
 struct model_set *model_set_find(const struct model_table *t, const char *name);
 struct model_object *model_object_find(const struct model_table *t, enum obj_kind k,
 				       const char *name);
+struct model_flowtable *model_flowtable_find(const struct model_table *t, const char *name);
 
 /* Walking: `for (l = model_tables(m)->next; l != model_tables(m); l = l->next)`. */
 const struct model_link *model_tables(const struct model *m);
 
 /* Grows with every committed transaction. */
 uint64_t model_generation(const struct model *m);
+
+/*
+ * The states of an element as statements say: of a set's declaration or of `add @set { k counter }`.
+ * *out is NULL if there are none. 0, -ENOMEM, or -EINVAL and -EOVERFLOW as state_new().
+ */
+int model_state_template(const struct stmt *stmts, struct state_template **out);
 
 /*
  * What a verdict map's data is in the set: 16 bytes.
