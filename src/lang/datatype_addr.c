@@ -51,12 +51,12 @@ PARSER(type_ipv4)
 		memcpy(out, addr, 4);
 		return 0;
 	}
-	if (len < sizeof(copy) && !memchr(text, ' ', len)) {
+	if (len < sizeof(copy)) {
 		struct in_addr in;
 
 		memcpy(copy, text, len);
 		copy[len] = 0;
-		if (strlen(copy) == len && inet_aton(copy, &in)) {
+		if (strspn(copy, "0123456789abcdefABCDEFxX.") == len && inet_aton(copy, &in)) {
 			memcpy(out, &in, 4);
 			return 0;
 		}
