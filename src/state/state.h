@@ -107,8 +107,8 @@ void state_reset(struct state *st, uint64_t now, struct state_info *out);
 
 /*
  * Several states that are evaluated one after the other: the statements of a set, which every
- * element has for itself. A template is what a list is made from; it is counted by reference, each
- * list holds one.
+ * element has for itself. A template is what lists are made from, counted by reference; lists do
+ * not need it once they are made.
  */
 struct state_template; /* opaque */
 struct state_list;     /* opaque */

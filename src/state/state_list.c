@@ -10,7 +10,6 @@ struct state_template {
 };
 
 struct state_list {
-	struct state_template *template;
 	unsigned n;
 	struct state states[];
 };
@@ -80,13 +79,10 @@ int state_list_new(const struct state_template *t, uint64_t now, struct state_li
 	for (l->n = 0; l->n < t->n; l->n++) {
 		int err = state_init(&l->states[l->n], &t->infos[l->n], now);
 		if (err) {
-			l->template = NULL;
 			state_list_free(l);
 			return err;
 		}
 	}
-	/* Only the count of references changes. */
-	l->template = state_template_ref((struct state_template *)t);
 	*out = l;
 	return 0;
 }
@@ -97,7 +93,6 @@ void state_list_free(struct state_list *l)
 		return;
 	for (unsigned i = 0; i < l->n; i++)
 		state_fini(&l->states[i]);
-	state_template_unref(l->template);
 	free(l);
 }
 
