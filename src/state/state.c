@@ -113,6 +113,12 @@ void state_free(struct state *st)
 	free(st);
 }
 
+void state_quota_change(struct state *st, uint64_t bytes, bool over)
+{
+	st->quota.bytes = bytes;
+	st->quota.over = over;
+}
+
 enum state_kind state_kind_of(const struct state *st)
 {
 	return st->kind;

@@ -103,6 +103,9 @@ void state_read(const struct state *st, uint64_t now, struct state_info *out);
 /* The same, and then counters and used bytes begin at 0 again; a limit, last, connlimit stay. */
 void state_reset(struct state *st, uint64_t now, struct state_info *out);
 
+/* Another limit for a quota, what is used stays. */
+void state_quota_change(struct state *st, uint64_t bytes, bool over);
+
 /* --- lists ---------------------------------------------------------------------------------- */
 
 /*
