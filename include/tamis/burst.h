@@ -45,7 +45,7 @@ struct tamis_packet {
 };
 
 enum tamis_verdict {
-	TAMIS_ACCEPT,
+	TAMIS_ACCEPT, /* or sent on by `fwd` */
 	TAMIS_DROP,
 	TAMIS_REJECT, /* dropped, and an answer is due */
 	TAMIS_QUEUE,  /* for another program to decide */
@@ -78,6 +78,12 @@ struct tamis_result {
 
 /* 0, or -EINVAL if there is no packet i. */
 TAMIS_API int tamis_burst_result(const struct tamis_burst *b, unsigned i, struct tamis_result *out);
+
+/*
+ * The bytes of packet i, NULL if there is none: those that were added, or a copy of the burst's own
+ * where a rule wrote to them. Until tamis_burst_clear().
+ */
+TAMIS_API const void *tamis_burst_data(const struct tamis_burst *b, unsigned i);
 
 TAMIS_API void tamis_burst_clear(struct tamis_burst *b);
 

@@ -5,7 +5,7 @@
  *	struct tamis *t;
  *	char *messages = NULL;
  *
- *	tamis_new(&t);
+ *	tamis_new(NULL, &t);
  *	if (tamis_load_file(t, "rules.nft", NULL, NULL, &messages))
  *		fputs(messages, stderr);
  *	free(messages);
@@ -37,18 +37,25 @@ struct tamis; /* opaque: one ruleset with its sets, flows and counters */
 /* "0.1.0" */
 TAMIS_API const char *tamis_version(void);
 
-/* An engine with an empty ruleset, which accepts everything. 0 or -ENOMEM. */
-TAMIS_API int tamis_new(struct tamis **out);
-/* Bursts and filters made from t must be gone. NULL is fine. */
+struct tamis_config {
+	uint64_t seed; /* behind `numgen random`, `meta random` and hashes without a seed: equal
+			  seeds give equal answers. Tables that packets reach have secrets of
+			  their own. */
+	int32_t utc_offset; /* where `meta hour` and `meta day` are: seconds east of Greenwich */
+};
+
+/* An engine with an empty ruleset, which accepts everything. config may be NULL: all 0. */
+TAMIS_API int tamis_new(const struct tamis_config *config, struct tamis **out);
+/* Bursts made from t must be gone. NULL is fine. */
 TAMIS_API void tamis_free(struct tamis *t);
 
 /* --- the ruleset -------------------------------------------------------------------------- */
 
 struct tamis_load_options {
-	const char *const
-		*include_path;	    /* directories for `include`, ends with NULL; may be NULL */
-	const char *const *defines; /* "name=value", ends with NULL; may be NULL */
-	uint64_t now;		    /* lifetimes of elements begin here */
+	/* Directories for `include`, and "name=value" each; both end with NULL and may be NULL. */
+	const char *const *include_path;
+	const char *const *defines;
+	uint64_t now; /* lifetimes of elements begin here */
 };
 
 /*
@@ -119,9 +126,6 @@ TAMIS_API int tamis_local_add(struct tamis *t, const char *prefix);
  */
 enum { TAMIS_INTERFACES_MAX = 65536 };
 TAMIS_API int tamis_interface_find(struct tamis *t, const char *name, uint32_t *index);
-
-/* Where `meta hour` and `meta day` are: seconds east of Greenwich, 0 at first. */
-TAMIS_API void tamis_utc_offset_set(struct tamis *t, int32_t seconds);
 
 TAMIS_END
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list: `tamis list`: the canonical listing of what the files given make together. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load.h"
+#include "options.h"
+#include "output.h"
+
+static int list_run(const struct options *o)
+{
+	struct tamis *t = engine_new();
+	char *text = NULL;
+	int err;
+
+	if (!t)
+		return 1;
+	err = load_rules(t, o, 0);
+	if (!err) {
+		err = tamis_list(t, o->list_flags, 0, &text);
+		if (err)
+			complain("%s", strerror(-err));
+		else
+			fputs(text, stdout);
+	}
+	free(text);
+	tamis_free(t);
+	return err ? 1 : 0;
+}
+
+static const char list_help[] =
+	"Usage: tamis list -f RULES [-f RULES]... [options]\n"
+	"\n"
+	"Prints rulesets as 'nft list ruleset' would after loading them. Reads text and JSON,\n"
+	"so that it turns one into the other.\n"
+	"\n"
+	"  -f, --file RULES         a ruleset; - is standard input\n"
+	"  -j, --json               nft's JSON form\n"
+	"  -a, --handle             with the handles of all objects\n"
+	"  -n, --numeric            protocols, priorities, times and symbols as numbers\n"
+	"  -s, --stateless          without counts and remaining lifetimes\n"
+	"  -t, --terse              without the elements of sets and maps\n"
+	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n"
+	"  -I, --includepath DIR    where 'include' looks for files\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"Examples:\n"
+	"  tamis list -f /etc/nftables.conf\n"
+	"  tamis list -j -f rules.nft > rules.json\n"
+	"  tamis list -f rules.json\n";
+
+const struct command command_list = {
+	.name = "list",
+	.summary = "-f RULES: prints a ruleset in its canonical form",
+	.help = list_help,
+	.bit = 2,
+	.run = list_run,
+};

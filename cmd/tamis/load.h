@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* load: the files given with -f, each a transaction, into an engine. */
+#ifndef TAMIS_CMD_LOAD_H
+#define TAMIS_CMD_LOAD_H
+
+#include <stdint.h>
+
+#include "options.h"
+
+/* A new engine with the local time zone, or NULL after saying why not. */
+struct tamis *engine_new(void);
+
+/*
+ * Messages go to standard error, what the files' own list commands print to standard output, with
+ * JSON asked for to standard error too. 0, or -errno after saying why; the first file that fails
+ * is the last one read.
+ */
+int load_rules(struct tamis *t, const struct options *o, uint64_t now);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay: `tamis replay`: a ruleset judges a capture.
+ *
+ * The first packets are read before the ruleset is loaded, since lifetimes of its elements begin at
+ * the time of the first one. Files are written beside their names and put in place at the very end,
+ * so that whatever fails, or an interrupt, leaves none that looks complete.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "feed.h"
+#include "load.h"
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+#include "select.h"
+#include "trace.h"
+
+struct replay {
+	const struct options *o;
+	struct capture *capture;
+	struct burst *packets; /* as they come from the capture */
+	struct tamis *engine;
+	struct feed feed;
+	struct select *select; /* NULL: no expression */
+	struct trace trace;
+	struct capture_writer *accepted, *dropped;
+	struct progress progress;
+	struct strbuf message; /* of the capture's functions */
+	uint64_t now, elapsed_ns, begin_ns;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+/* Without SA_RESTART, so that a wait for input ends too. */
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* Says what the capture's functions had to say. Returns err. */
+static int complain_message(struct replay *r, int err)
+{
+	complain("%s", r->message.len ? strbuf_str(&r->message) : strerror(-err));
+	strbuf_truncate(&r->message, 0);
+	return err;
+}
+
+static int complain_error(const char *what, int err)
+{
+	complain("%s%s%s", what ? what : "", what ? ": " : "", strerror(-err));
+	return err;
+}
+
+static int packets_read(struct replay *r)
+{
+	int err = capture_read(r->capture, r->packets, &r->message);
+
+	if (interrupted) {
+		complain("interrupted");
+		return -EINTR;
+	}
+	return err ? complain_message(r, err) : 0;
+}
+
+static int capture_start(struct replay *r)
+{
+	int err = capture_open(&r->capture, r->o->input, &r->message);
+
+	if (err)
+		return complain_message(r, err);
+	r->packets = calloc(1, sizeof(*r->packets));
+	if (!r->packets)
+		return complain_error(NULL, -ENOMEM);
+	err = packets_read(r);
+	if (!err && r->packets->n)
+		r->now = r->packets->time[0];
+	return err;
+}
+
+static int engine_start(struct replay *r)
+{
+	int err;
+
+	r->engine = engine_new();
+	if (!r->engine)
+		return -ENOMEM;
+	err = tamis_path_set(r->engine, r->o->path);
+	if (err)
+		return complain_error("--path", err);
+	for (size_t i = 0; i < r->o->locals.n; i++) {
+		err = tamis_local_add(r->engine, r->o->locals.items[i]);
+		if (err == -EINVAL)
+			complain("--local %s: not an address or prefix", r->o->locals.items[i]);
+		else if (err)
+			complain_error("--local", err);
+		if (err)
+			return err;
+	}
+	err = feed_init(&r->feed, r->engine, r->o->iif, r->o->oif);
+	if (err)
+		return complain_error("--iif, --oif: an interface name has 1 to 15 bytes", err);
+	return load_rules(r->engine, r->o, r->now);
+}
+
+static int outputs_open(struct replay *r)
+{
+	const struct options *o = r->o;
+	int err = 0;
+
+	if (o->accepted)
+		err = capture_writer_open(&r->accepted, o->accepted, r->capture, &r->message);
+	if (!err && o->dropped)
+		err = capture_writer_open(&r->dropped, o->dropped, r->capture, &r->message);
+	if (err)
+		return complain_message(r, err);
+	if (o->trace) {
+		r->trace.out = o->json ? stderr : stdout;
+		r->trace.colour = paint_wanted(r->trace.out);
+		tamis_trace_set(r->engine, trace_event, &r->trace);
+		if (o->trace_expr)
+			err = select_new(o, r->now, &r->select);
+	}
+	if (!err && o->log) {
+		r->trace.log = fopen(o->log, "we");
+		if (!r->trace.log)
+			return complain_error(o->log, -errno);
+		tamis_log_set(r->engine, trace_log, &r->trace);
+	}
+	return err;
+}
+
+/* Judges the packets that were read. */
+static int burst_judge(struct replay *r)
+{
+	uint64_t traced = r->o->trace ? UINT64_MAX : 0, begin;
+	int err = feed_fill(&r->feed, r->capture, r->packets);
+
+	if (!err && r->select)
+		err = select_run(r->select, r->capture, r->packets, &traced);
+	if (err)
+		return complain_error(NULL, err);
+	tamis_burst_trace(r->feed.burst, traced);
+	begin = clock_ns();
+	err = tamis_burst_run(r->feed.burst);
+	r->elapsed_ns += clock_ns() - begin;
+	r->trace.base += r->packets->n;
+	for (unsigned i = 0; i < r->packets->n; i++) {
+		r->now = MAX(r->now, r->packets->time[i]);
+		r->packets->data[i] = tamis_burst_data(r->feed.burst, i);
+	}
+	return err ? complain_error(NULL, err) : 0;
+}
+
+static int burst_write(struct replay *r)
+{
+	uint64_t accepted = tamis_burst_mask(r->feed.burst, TAMIS_ACCEPT);
+	uint64_t dropped = tamis_burst_mask(r->feed.burst, TAMIS_DROP) |
+			   tamis_burst_mask(r->feed.burst, TAMIS_REJECT);
+	int err = 0;
+
+	if (r->accepted)
+		err = capture_writer_write(r->accepted, r->packets, accepted, &r->message);
+	if (!err && r->dropped)
+		err = capture_writer_write(r->dropped, r->packets, dropped, &r->message);
+	return err ? complain_message(r, err) : 0;
+}
+
+static int packets_replay(struct replay *r)
+{
+	int err = 0;
+
+	progress_begin(&r->progress, r->o->quiet);
+	while (!err && r->packets->n) {
+		err = burst_judge(r);
+		if (!err)
+			err = burst_write(r);
+		if (!err && ferror(stdout))
+			err = -EIO;
+		progress_update(&r->progress, capture_packets(r->capture),
+				capture_bytes_read(r->capture), capture_bytes_total(r->capture));
+		if (!err)
+			err = packets_read(r);
+	}
+	progress_end(&r->progress);
+	return err;
+}
+
+static int report_print(struct replay *r)
+{
+	struct report report;
+	int err = report_make(r->engine, r->now, r->o->top, &report);
+
+	if (err)
+		return complain_error(NULL, err);
+	report.elapsed_ns = r->elapsed_ns;
+	report.total_ns = clock_ns() - r->begin_ns;
+	if (r->o->json)
+		err = report_print_json(&report, stdout);
+	else
+		report_print_text(&report, stdout);
+	report_free(&report);
+	return err ? complain_error(NULL, err) : 0;
+}
+
+static int outputs_finish(struct replay *r)
+{
+	int err = 0;
+
+	if (r->trace.log) {
+		bool failed = ferror(r->trace.log);
+
+		errno = EIO;
+		failed |= fclose(r->trace.log) != 0;
+		r->trace.log = NULL;
+		if (failed)
+			return complain_error(r->o->log, -errno);
+	}
+	if (r->accepted)
+		err = capture_writer_finish(r->accepted, &r->message);
+	if (!err && r->dropped)
+		err = capture_writer_finish(r->dropped, &r->message);
+	return err ? complain_message(r, err) : 0;
+}
+
+static int replay(struct replay *r)
+{
+	enum capture_end end;
+	int err = capture_start(r);
+
+	if (!err)
+		err = engine_start(r);
+	if (!err)
+		err = outputs_open(r);
+	if (!err)
+		err = packets_replay(r);
+	if (err)
+		return err;
+	end = capture_end(r->capture);
+	fputs(capture_warnings(r->capture), stderr);
+	if (r->trace.out && !r->o->quiet && !r->o->json)
+		fputc('\n', stdout);
+	if (!r->o->quiet)
+		err = report_print(r);
+	/* main() says why. */
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = -EIO;
+	if (!err)
+		err = outputs_finish(r);
+	return err ? err : end == CAPTURE_CORRUPT ? -EINVAL : 0;
+}
+
+static int replay_run(const struct options *o)
+{
+	struct replay r = {.o = o, .message = STRBUF_INIT, .begin_ns = clock_ns()};
+	int err;
+
+	catch_signals();
+	err = replay(&r);
+	if (r.trace.log)
+		fclose(r.trace.log);
+	capture_writer_free(r.accepted);
+	capture_writer_free(r.dropped);
+	select_free(r.select);
+	feed_free(&r.feed);
+	tamis_free(r.engine);
+	free(r.packets);
+	capture_close(r.capture);
+	strbuf_free(&r.message);
+	return err ? 1 : 0;
+}
+
+static const char replay_help[] =
+	"Usage: tamis replay -f RULES [-f RULES]... [options] IN.pcap\n"
+	"\n"
+	"Runs a capture through a ruleset as the kernel would, and reports what became of the\n"
+	"packets: by verdict, by rule, by set. Reads pcap and pcapng, gzip'd too.\n"
+	"\n"
+	"Ruleset:\n"
+	"  -f, --file RULES         a ruleset in nft's language or its JSON form\n"
+	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n"
+	"  -I, --includepath DIR    where 'include' looks for files\n"
+	"Way of the packets:\n"
+	"      --path PATH          input, forward, output, bridge, or auto (the default): input "
+	"for\n"
+	"                           packets to a local prefix, output for those from one, else\n"
+	"                           forward\n"
+	"      --local PREFIX       an address or prefix of this host; may be repeated\n"
+	"      --iif NAME           interface where packets come in\n"
+	"      --oif NAME           interface where packets go out; without these two, the names "
+	"in\n"
+	"                           a pcapng file count\n"
+	"Output:\n"
+	"  -j, --json               the report as one JSON object\n"
+	"      --top N              only the N most hit rules\n"
+	"  -q, --quiet              no report\n"
+	"      --trace[=EXPR]       the way of every packet, or of those that match EXPR\n"
+	"      --log FILE           lines of log statements\n"
+	"  -w, --write FILE         capture of the accepted packets\n"
+	"      --dropped FILE       capture of the dropped and rejected packets\n"
+	"  -h, --help               this text\n"
+	"\n"
+	"- is standard input for RULES or IN.pcap, and with -q standard output for -w.\n"
+	"\n"
+	"Examples:\n"
+	"  tamis replay -f /etc/nftables.conf --local 192.0.2.1 capture.pcapng\n"
+	"  tamis replay -f rules.nft --trace='ip saddr 192.0.2.7 tcp dport 22' capture.pcap\n"
+	"  tcpdump -w - -c 1000 | tamis replay -f rules.nft --top 10 -\n"
+	"  tamis replay -f rules.nft --json capture.pcap.gz | jq .dropped\n";
+
+const struct command command_replay = {
+	.name = "replay",
+	.summary = "-f RULES IN.pcap: runs a capture through a ruleset",
+	.help = replay_help,
+	.bit = 4,
+	.takes_input = true,
+	.run = replay_run,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report: what a replay did, read once from the engine, then printed as text or JSON.
+ *
+ * Rules stand in the order of the listing, or with `top` the most hit first. Strings are the
+ * report's own. Cost: proportional to the ruleset, with top n log n.
+ */
+#ifndef TAMIS_CMD_REPORT_H
+#define TAMIS_CMD_REPORT_H
+
+#include <stdio.h>
+#include <tamis/tamis.h>
+
+struct report_rule {
+	char *family, *table, *chain, *text;
+	uint64_t handle, reached, packets, bytes;
+};
+
+struct report_chain {
+	char *family, *table, *chain, *head, *policy;
+	uint64_t packets, policy_packets;
+	uint32_t n_rules;
+};
+
+struct report_set {
+	char *family, *table, *set, *kind;
+	uint64_t elements, hits, added, expired, full;
+	bool map;
+};
+
+struct report {
+	struct tamis_totals totals;
+	struct report_rule *rules;
+	struct report_chain *chains;
+	struct report_set *sets;
+	size_t n_rules, n_chains, n_sets;
+	size_t top;	     /* rules to print, 0: all, chain by chain */
+	uint64_t elapsed_ns; /* spent judging packets */
+	uint64_t total_ns;   /* of the whole replay, reading and writing too */
+};
+
+/* State at time `now`. 0 or -errno. */
+int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report *r);
+void report_free(struct report *r);
+
+void report_print_text(const struct report *r, FILE *f);
+/* 0 or -ENOMEM; an error of f is f's. */
+int report_print_json(const struct report *r, FILE *f);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_json: the report as one JSON object on one line.
+ *
+ * Numbers are integers, ns_per_packet a real; a number beyond 2^63 - 1 is written as that.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static json_int_t number(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (json_int_t)v;
+}
+
+/* Comments and log prefixes may hold any byte; JSON takes UTF-8. */
+static json_t *text(const char *s)
+{
+	json_t *j = json_string(s);
+	char *clean = j ? NULL : strdup(s);
+
+	if (clean) {
+		for (char *c = clean; *c; c++)
+			*c = *c & 0x80 ? '?' : *c;
+		j = json_string(clean);
+		free(clean);
+	}
+	return j;
+}
+
+static json_t *malformed_json(const struct tamis_totals *t)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; tamis_malformed_name(i); i++)
+		json_object_set_new(o, tamis_malformed_name(i),
+				    json_integer(number(t->malformed[i])));
+	return o;
+}
+
+static json_t *rules_json(const struct report *r)
+{
+	json_t *a = json_array();
+	size_t n = r->top ? r->top : r->n_rules;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct report_rule *x = &r->rules[i];
+
+		json_array_append_new(a,
+				      json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I}", "family",
+						text(x->family), "table", text(x->table), "chain",
+						text(x->chain), "handle", number(x->handle), "rule",
+						text(x->text), "packets", number(x->packets),
+						"bytes", number(x->bytes)));
+	}
+	return json_array_size(a) == n ? a : (json_decref(a), NULL);
+}
+
+static json_t *chains_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < r->n_chains; i++) {
+		const struct report_chain *x = &r->chains[i];
+
+		json_array_append_new(a,
+				      json_pack("{s:o, s:o, s:o, s:I, s:I}", "family",
+						text(x->family), "table", text(x->table), "chain",
+						text(x->chain), "packets", number(x->packets),
+						"policy_packets", number(x->policy_packets)));
+	}
+	return json_array_size(a) == r->n_chains ? a : (json_decref(a), NULL);
+}
+
+static json_t *sets_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < r->n_sets; i++) {
+		const struct report_set *x = &r->sets[i];
+
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "family",
+				     text(x->family), "table", text(x->table), "name", text(x->set),
+				     "elements", number(x->elements), "hits", number(x->hits),
+				     "added", number(x->added), "expired", number(x->expired)));
+	}
+	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
+}
+
+int report_print_json(const struct report *r, FILE *f)
+{
+	const struct tamis_totals *t = &r->totals;
+	double per_packet = t->all.packets ? (double)r->elapsed_ns / (double)t->all.packets : 0.0;
+	json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f}",
+			      "packets", number(t->all.packets), "bytes", number(t->all.bytes),
+			      "accepted", number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
+			      number(t->by_verdict[TAMIS_DROP].packets), "rejected",
+			      number(t->by_verdict[TAMIS_REJECT].packets), "queued",
+			      number(t->by_verdict[TAMIS_QUEUE].packets), "malformed",
+			      malformed_json(t), "rules", rules_json(r), "chains", chains_json(r),
+			      "sets", sets_json(r), "elapsed_ns", number(r->elapsed_ns),
+			      "ns_per_packet", per_packet);
+
+	if (!o)
+		return -ENOMEM;
+	if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(6)) == 0)
+		fputc('\n', f);
+	json_decref(o);
+	return 0;
+}

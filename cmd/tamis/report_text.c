@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_text: the report for people: sections under headings, numbers in aligned columns.
+ *
+ * A section without content is left out. Sections and columns keep their order, so that two
+ * reports of the same replay differ in the last section alone, which has the times.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "report.h"
+
+enum { RULES_SHOWN_MAX = 20 }; /* of those that never matched */
+
+static const char *const verdict_names[TAMIS_VERDICTS] = {
+	[TAMIS_ACCEPT] = "accepted",
+	[TAMIS_DROP] = "dropped",
+	[TAMIS_REJECT] = "rejected",
+	[TAMIS_QUEUE] = "queued",
+};
+
+static const enum paint verdict_paints[TAMIS_VERDICTS] = {
+	[TAMIS_ACCEPT] = PAINT_GOOD,
+	[TAMIS_DROP] = PAINT_BAD,
+	[TAMIS_REJECT] = PAINT_BAD,
+	[TAMIS_QUEUE] = PAINT_WARN,
+};
+
+struct page {
+	FILE *f;
+	bool colour, begun;
+};
+
+static void heading(struct page *p, const char *text)
+{
+	fprintf(p->f, "%s%s%s%s\n", p->begun ? "\n" : "", paint(p->colour, PAINT_HEAD), text,
+		paint(p->colour, PAINT_NONE));
+	p->begun = true;
+}
+
+static int digits(uint64_t v)
+{
+	int n = 1;
+
+	while (v >= 10) {
+		v /= 10;
+		n++;
+	}
+	return n;
+}
+
+static int wider(int width, uint64_t v)
+{
+	return digits(v) > width ? digits(v) : width;
+}
+
+static void print_verdicts(struct page *p, const struct tamis_totals *t)
+{
+	int wp = wider(7, t->all.packets), wb = wider(5, t->all.bytes);
+
+	heading(p, "Verdicts");
+	fprintf(p->f, "  %-9s %*s  %6s  %*s\n", "", wp, "packets", "", wb, "bytes");
+	for (int v = 0; v < TAMIS_VERDICTS; v++) {
+		const struct tamis_count *c = &t->by_verdict[v];
+		double share =
+			t->all.packets ? 100.0 * (double)c->packets / (double)t->all.packets : 0.0;
+
+		fprintf(p->f, "  %s%-9s %*" PRIu64 "  %5.1f%%  %*" PRIu64 "%s\n",
+			paint(p->colour, c->packets ? verdict_paints[v] : PAINT_FAINT),
+			verdict_names[v], wp, c->packets, share, wb, c->bytes,
+			paint(p->colour, PAINT_NONE));
+	}
+	fprintf(p->f, "  %-9s %*" PRIu64 "  %6s  %*" PRIu64 "\n", "total", wp, t->all.packets, "",
+		wb, t->all.bytes);
+}
+
+static void print_rule_line(struct page *p, int wp, int wb, const struct report_rule *x)
+{
+	fprintf(p->f, "  %s%*" PRIu64 "  %*" PRIu64 "  %s",
+		paint(p->colour && !x->packets, PAINT_FAINT), wp, x->packets, wb, x->bytes,
+		x->text);
+	fprintf(p->f, "%s\n", paint(p->colour && !x->packets, PAINT_NONE));
+}
+
+static void print_chain(struct page *p, int wp, int wb, const struct report_chain *c,
+			const struct report_rule *rules, size_t n)
+{
+	char name[512];
+
+	snprintf(name, sizeof(name), "Chain %s %s %s", c->family, c->table, c->chain);
+	heading(p, name);
+	if (c->head)
+		fprintf(p->f, "  %s%s%s\n", paint(p->colour, PAINT_FAINT), c->head,
+			paint(p->colour, PAINT_NONE));
+	fprintf(p->f, "  %*s  %*s\n", wp, "packets", wb, "bytes");
+	for (size_t i = 0; i < n; i++)
+		print_rule_line(p, wp, wb, &rules[i]);
+	if (c->policy)
+		fprintf(p->f, "  %*" PRIu64 "  %*s  policy %s\n", wp, c->policy_packets, wb, "",
+			c->policy);
+	fprintf(p->f, "  %*" PRIu64 "  %*s  entered\n", wp, c->packets, wb, "");
+}
+
+static void print_rules(struct page *p, const struct report *r)
+{
+	int wp = 7, wb = 5;
+	size_t at = 0;
+
+	for (size_t i = 0; i < r->n_rules; i++) {
+		wp = wider(wp, r->rules[i].packets);
+		wb = wider(wb, r->rules[i].bytes);
+	}
+	for (size_t i = 0; i < r->n_chains; i++)
+		wp = wider(wp, r->chains[i].packets);
+	for (size_t i = 0; i < r->n_chains && !r->top; i++) {
+		print_chain(p, wp, wb, &r->chains[i], r->rules + at, r->chains[i].n_rules);
+		at += r->chains[i].n_rules;
+	}
+	if (!r->top)
+		return;
+	char title[64];
+
+	snprintf(title, sizeof(title), "Rules: the %zu most hit of %zu", r->top, r->n_rules);
+	heading(p, title);
+	fprintf(p->f, "  %*s  %*s  chain\n", wp, "packets", wb, "bytes");
+	for (size_t i = 0; i < r->top; i++) {
+		const struct report_rule *x = &r->rules[i];
+
+		fprintf(p->f, "  %*" PRIu64 "  %*" PRIu64 "  %s %s %s: %s\n", wp, x->packets, wb,
+			x->bytes, x->family, x->table, x->chain, x->text);
+	}
+}
+
+static void print_sets(struct page *p, const struct report *r)
+{
+	uint64_t elements = 0, hits = 0, added = 0, expired = 0;
+	int we, wh, wa, wx;
+
+	if (!r->n_sets)
+		return;
+	for (size_t i = 0; i < r->n_sets; i++) {
+		elements = elements > r->sets[i].elements ? elements : r->sets[i].elements;
+		hits = hits > r->sets[i].hits ? hits : r->sets[i].hits;
+		added = added > r->sets[i].added ? added : r->sets[i].added;
+		expired = expired > r->sets[i].expired ? expired : r->sets[i].expired;
+	}
+	we = wider(8, elements);
+	wh = wider(4, hits);
+	wa = wider(5, added);
+	wx = wider(7, expired);
+	heading(p, "Sets");
+	fprintf(p->f, "  %*s  %*s  %*s  %*s  set\n", we, "elements", wh, "hits", wa, "added", wx,
+		"expired");
+	for (size_t i = 0; i < r->n_sets; i++) {
+		const struct report_set *s = &r->sets[i];
+
+		fprintf(p->f,
+			"  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64 "  %s %s %s%s\n",
+			we, s->elements, wh, s->hits, wa, s->added, wx, s->expired, s->family,
+			s->table, s->set, s->map ? " (map)" : "");
+		if (s->full)
+			fprintf(p->f, "  %s%*s  found no room %" PRIu64 " times%s\n",
+				paint(p->colour, PAINT_WARN), we + wh + wa + wx + 6, "", s->full,
+				paint(p->colour, PAINT_NONE));
+	}
+}
+
+/* Rules without a match: those that packets came to, or those that none came to. */
+static void print_idle_rules(struct page *p, const struct report *r, bool reached,
+			     const char *title)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_rules; i++) {
+		const struct report_rule *x = &r->rules[i];
+
+		if (x->packets || (x->reached > 0) != reached)
+			continue;
+		if (n++ == 0)
+			heading(p, title);
+		if (r->top && n > RULES_SHOWN_MAX)
+			continue;
+		fprintf(p->f, "  %s %s %s: %s\n", x->family, x->table, x->chain, x->text);
+	}
+	if (r->top && n > RULES_SHOWN_MAX)
+		fprintf(p->f, "  and %zu more\n", n - RULES_SHOWN_MAX);
+}
+
+static void print_malformed(struct page *p, const struct tamis_totals *t)
+{
+	int wp = wider(7, t->malformed_packets);
+
+	if (!t->malformed_packets)
+		return;
+	heading(p, "Malformed packets");
+	for (unsigned i = 0; tamis_malformed_name(i); i++) {
+		if (t->malformed[i])
+			fprintf(p->f, "  %*" PRIu64 "  %s\n", wp, t->malformed[i],
+				tamis_malformed_text(i));
+	}
+	fprintf(p->f, "  %*" PRIu64 "  in all\n", wp, t->malformed_packets);
+}
+
+static void print_speed(struct page *p, const struct report *r)
+{
+	double judged = (double)r->elapsed_ns, packets = (double)r->totals.all.packets;
+
+	heading(p, "Speed");
+	fprintf(p->f,
+		"  %.0f packets a second, %.1f ns a packet; %.3f ms judging, %.3f ms in all\n",
+		judged > 0 ? packets * 1e9 / judged : 0.0, packets > 0 ? judged / packets : 0.0,
+		judged / 1e6, (double)r->total_ns / 1e6);
+}
+
+void report_print_text(const struct report *r, FILE *f)
+{
+	struct page p = {.f = f, .colour = paint_wanted(f)};
+
+	print_verdicts(&p, &r->totals);
+	print_rules(&p, r);
+	print_sets(&p, r);
+	print_idle_rules(&p, r, true, "Never matched");
+	print_idle_rules(&p, r, false, "Never reached");
+	print_malformed(&p, &r->totals);
+	print_speed(&p, r);
+}

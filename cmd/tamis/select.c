@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* select: see select.h. */
+#include "select.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load.h"
+#include "output.h"
+
+struct select {
+	struct tamis *engine;
+	struct feed feed;
+};
+
+static const char skeleton[] = "table bridge trace { chain match { type filter hook prerouting "
+			       "priority 0; policy drop; } }";
+
+static int load(struct tamis *engine, const char *text, uint64_t now)
+{
+	struct tamis_load_options options = {.now = now};
+	char *messages;
+	int err = tamis_load_text(engine, NULL, text, strlen(text), &options, NULL, &messages);
+
+	if (messages)
+		fprintf(stderr, "tamis: --trace: %s", messages);
+	free(messages);
+	return err;
+}
+
+static int rule_load(struct tamis *engine, const char *expr, uint64_t now)
+{
+	char *text;
+	int err;
+
+	if (asprintf(&text, "add rule bridge trace match %s accept", expr) < 0)
+		return -ENOMEM;
+	err = load(engine, text, now);
+	free(text);
+	return err;
+}
+
+int select_new(const struct options *o, uint64_t now, struct select **out)
+{
+	struct select *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (!s)
+		return err;
+	s->engine = engine_new();
+	if (!s->engine)
+		goto err_free;
+	err = tamis_path_set(s->engine, TAMIS_PATH_BRIDGE);
+	if (!err)
+		err = load(s->engine, skeleton, now);
+	if (!err)
+		err = rule_load(s->engine, o->trace_expr, now);
+	if (!err)
+		err = feed_init(&s->feed, s->engine, o->iif, o->oif);
+	if (err)
+		goto err_free;
+	*out = s;
+	return 0;
+
+err_free:
+	select_free(s);
+	return err;
+}
+
+void select_free(struct select *s)
+{
+	if (!s)
+		return;
+	feed_free(&s->feed);
+	tamis_free(s->engine);
+	free(s);
+}
+
+int select_run(struct select *s, const struct capture *c, const struct burst *b, uint64_t *mask)
+{
+	int err = feed_fill(&s->feed, c, b);
+
+	if (!err)
+		err = tamis_burst_run(s->feed.burst);
+	if (!err)
+		*mask = tamis_burst_mask(s->feed.burst, TAMIS_ACCEPT);
+	return err;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * burst: packets in, verdicts out.
+ *
+ * The bytes that a caller hands in are never written to: the first rule that changes a packet makes
+ * eval ask for a copy, which the burst keeps until it is cleared.
+ */
+#include <stdlib.h>
+
+#include "engine/engine.h"
+
+enum { COLLECT_BUDGET = 64 }; /* expired elements of each set, and flows, that a burst frees */
+
+_Static_assert((int)BURST_MAX == (int)TAMIS_BURST_MAX, "one size of bursts");
+_Static_assert((int)LINK_EN10MB == TAMIS_LINK_ETHERNET && (int)LINK_RAW == TAMIS_LINK_RAW &&
+		       (int)LINK_NULL == TAMIS_LINK_NULL && (int)LINK_LOOP == TAMIS_LINK_LOOP &&
+		       (int)LINK_SLL == TAMIS_LINK_SLL && (int)LINK_SLL2 == TAMIS_LINK_SLL2 &&
+		       (int)LINK_TYPES == TAMIS_LINK_SLL2 + 1,
+	       "link types have one numbering");
+
+int tamis_burst_new(struct tamis *t, struct tamis_burst **out)
+{
+	struct tamis_burst *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->engine = t;
+	*out = b;
+	return 0;
+}
+
+void tamis_burst_free(struct tamis_burst *b)
+{
+	if (!b)
+		return;
+	tamis_burst_clear(b);
+	free(b);
+}
+
+int tamis_burst_add(struct tamis_burst *b, const struct tamis_packet *p)
+{
+	unsigned i = b->b.n;
+
+	if (i == BURST_MAX)
+		return -ENOBUFS;
+	if ((unsigned)p->link >= LINK_TYPES || p->len < p->caplen || (!p->data && p->caplen))
+		return -EINVAL;
+	b->b.data[i] = b->given[i] = p->data;
+	b->b.caplen[i] = p->caplen;
+	b->b.len[i] = p->len;
+	b->b.time[i] = p->time;
+	b->b.link[i] = (uint8_t)p->link;
+	b->b.iif[i] = p->iif;
+	b->b.oif[i] = p->oif;
+	b->dev[i] = p->dev;
+	b->b.n++;
+	return (int)i;
+}
+
+void tamis_burst_trace(struct tamis_burst *b, uint64_t mask)
+{
+	b->trace = mask;
+}
+
+static burst_mask all_of(const struct burst *b)
+{
+	return b->n == BURST_MAX ? UINT64_MAX : (UINT64_C(1) << b->n) - 1;
+}
+
+/* eval's request for bytes that it may change. */
+static uint8_t *writable(void *arg, const struct burst *b, unsigned i)
+{
+	struct tamis_burst *tb = arg;
+
+	if (!tb->copies[i]) {
+		tb->copies[i] = malloc(MAX(b->caplen[i], 1U));
+		if (tb->copies[i] && b->caplen[i])
+			memcpy(tb->copies[i], b->data[i], b->caplen[i]);
+	}
+	return tb->copies[i];
+}
+
+/* Each packet's path, and the interfaces that it has on it. */
+static void paths_choose(struct tamis_burst *b)
+{
+	static const uint8_t fixed[] = {
+		[TAMIS_PATH_AUTO] = EVAL_PATH_FORWARD,	  [TAMIS_PATH_INPUT] = EVAL_PATH_INPUT,
+		[TAMIS_PATH_FORWARD] = EVAL_PATH_FORWARD, [TAMIS_PATH_OUTPUT] = EVAL_PATH_OUTPUT,
+		[TAMIS_PATH_BRIDGE] = EVAL_PATH_BRIDGE,
+	};
+	const struct tamis *t = b->engine;
+	burst_mask to = 0, from = 0;
+
+	if (t->path == TAMIS_PATH_AUTO)
+		local_find(&t->local, &b->b, &to, &from);
+	for (unsigned i = 0; i < b->b.n; i++) {
+		uint8_t path = fixed[t->path];
+
+		if (to >> i & 1)
+			path = EVAL_PATH_INPUT;
+		else if (from >> i & 1)
+			path = EVAL_PATH_OUTPUT;
+		b->path[i] = path;
+		if (path == EVAL_PATH_OUTPUT) {
+			b->b.oif[i] = b->b.oif[i] ? b->b.oif[i] : b->dev[i];
+			b->b.iif[i] = 0;
+		} else {
+			b->b.iif[i] = b->b.iif[i] ? b->b.iif[i] : b->dev[i];
+			if (path == EVAL_PATH_INPUT)
+				b->b.oif[i] = 0;
+		}
+	}
+}
+
+static void count(struct tamis_count *c, uint32_t bytes)
+{
+	c->packets++;
+	c->bytes += bytes;
+}
+
+static enum tamis_verdict verdict_of(const struct eval_result *r, unsigned i)
+{
+	if ((r->accepted | r->stolen) >> i & 1)
+		return TAMIS_ACCEPT;
+	if (r->rejected >> i & 1)
+		return TAMIS_REJECT;
+	if (r->queued >> i & 1)
+		return TAMIS_QUEUE;
+	return TAMIS_DROP;
+}
+
+static void totals_add(struct tamis *t, const struct tamis_burst *b)
+{
+	for (unsigned i = 0; i < b->b.n; i++) {
+		uint32_t bytes = b->b.len[i];
+		uint32_t malformed = b->b.malformed[i];
+
+		count(&t->totals.all, bytes);
+		count(&t->totals.by_verdict[verdict_of(&b->result, i)], bytes);
+		t->totals.malformed_packets += malformed != 0;
+		for (; malformed; malformed &= malformed - 1)
+			t->totals.malformed[__builtin_ctz(malformed)]++;
+		t->now = MAX(t->now, b->b.time[i]);
+	}
+}
+
+int tamis_burst_run(struct tamis_burst *b)
+{
+	struct tamis *t = b->engine;
+	const struct program_root *root = compile_root(t->compile);
+	struct eval_ops ops = {
+		.arg = b,
+		.log = t->log || t->trace ? trace_log : NULL,
+		.trace = t->trace ? trace_event : NULL,
+		.writable = writable,
+	};
+	struct eval_input in = {
+		.root = root,
+		.burst = &b->b,
+		.path = b->path,
+		.devices = {.n = interface_count(t->interfaces),
+			    .names = interface_names(t->interfaces)},
+		.ct = t->ct,
+		.ops = &ops,
+		.trace = t->trace ? b->trace : 0,
+		/* So that what is told comes packet by packet. */
+		.exact = t->trace || t->log,
+	};
+
+	if (!b->b.n)
+		return 0;
+	burst_parse(&b->b);
+	paths_choose(b);
+	in.mask = all_of(&b->b);
+	b->result = (struct eval_result){0};
+	if (root)
+		eval_run(t->eval, &in, &b->result);
+	else
+		b->result.accepted = in.mask;
+	totals_add(t, b);
+	engine_collect(t, t->now, COLLECT_BUDGET);
+	ct_gc(t->ct, t->now, COLLECT_BUDGET);
+	return 0;
+}
+
+uint64_t tamis_burst_mask(const struct tamis_burst *b, enum tamis_verdict v)
+{
+	uint64_t mask = 0;
+
+	for (unsigned i = 0; i < b->b.n; i++)
+		mask |= (uint64_t)(verdict_of(&b->result, i) == v) << i;
+	return mask;
+}
+
+int tamis_burst_result(const struct tamis_burst *b, unsigned i, struct tamis_result *out)
+{
+	if (i >= b->b.n)
+		return -EINVAL;
+	*out = (struct tamis_result){
+		.verdict = verdict_of(&b->result, i),
+		.malformed = b->b.malformed[i],
+		.queue = b->result.queue[i],
+		.mark = b->b.mark[i],
+		.priority = b->b.priority[i],
+	};
+	return 0;
+}
+
+const void *tamis_burst_data(const struct tamis_burst *b, unsigned i)
+{
+	return i < b->b.n ? b->b.data[i] : NULL;
+}
+
+void tamis_burst_clear(struct tamis_burst *b)
+{
+	for (unsigned i = 0; i < b->b.n; i++) {
+		free(b->copies[i]);
+		b->copies[i] = NULL;
+	}
+	b->b.n = 0;
+	b->trace = 0;
+	b->result = (struct eval_result){0};
+}

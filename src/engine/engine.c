@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine: an engine's life and its options; see engine.h. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+_Static_assert((int)TAMIS_MALFORMED_MAX >= (int)MALFORMED_KINDS, "room for every reason");
+
+const char *tamis_version(void)
+{
+	return TAMIS_VERSION;
+}
+
+static uint32_t env_ifindex(void *arg, const char *name, size_t len)
+{
+	struct tamis *t = arg;
+	uint32_t index;
+
+	return interface_intern(t->interfaces, name, len, &index) ? 0 : index;
+}
+
+static const char *env_ifname(void *arg, uint32_t index)
+{
+	const struct tamis *t = arg;
+
+	return interface_name(t->interfaces, index);
+}
+
+/* What a rule that a note is about does, in words. */
+static const char *note_text(enum compile_note_kind kind)
+{
+	switch (kind) {
+	case COMPILE_NO_VALUE:
+		return "is not evaluated, a rule with it never matches";
+	case COMPILE_NO_EFFECT:
+		return "is not evaluated, a rule with it goes on without it";
+	case COMPILE_NAT:
+		return "does not change the packet, its verdict stands";
+	}
+	return "is not evaluated";
+}
+
+static void note(void *arg, const struct compile_note *n)
+{
+	struct tamis *t = arg;
+
+	if (t->notes)
+		strbuf_printf(t->notes, "Warning: '%s' %s\n", n->what, note_text(n->kind));
+}
+
+int tamis_new(const struct tamis_config *config, struct tamis **out)
+{
+	static const struct tamis_config plain;
+	struct tamis *t = calloc(1, sizeof(*t));
+	struct compile_config notes = {.arg = t, .note = note};
+	struct ct_config flows;
+	int err = -ENOMEM;
+
+	if (!t)
+		return err;
+	if (!config)
+		config = &plain;
+	t->env = (struct lang_env){.arg = t,
+				   .ifindex = env_ifindex,
+				   .ifname = env_ifname,
+				   .utc_offset = config->utc_offset};
+	err = interface_table_new(&t->interfaces);
+	if (err)
+		goto err_free;
+	err = -ENOMEM;
+	t->model = model_new(&t->env);
+	if (!t->model)
+		goto err_free;
+	err = compile_new(&notes, &t->compile);
+	if (!err)
+		err = eval_new(config->seed, &t->eval);
+	ct_config_default(&flows);
+	if (!err)
+		err = ct_table_new(&flows, &t->ct);
+	if (err)
+		goto err_free;
+	*out = t;
+	return 0;
+
+err_free:
+	tamis_free(t);
+	return err;
+}
+
+void tamis_free(struct tamis *t)
+{
+	if (!t)
+		return;
+	eval_free(t->eval);
+	compile_free(t->compile);
+	model_free(t->model);
+	ct_table_free(t->ct);
+	local_free(&t->local);
+	interface_table_free(t->interfaces);
+	vec_free(&t->timed);
+	free(t);
+}
+
+int tamis_path_set(struct tamis *t, enum tamis_path path)
+{
+	if (path > TAMIS_PATH_BRIDGE)
+		return -EINVAL;
+	t->path = path;
+	return 0;
+}
+
+int tamis_local_add(struct tamis *t, const char *prefix)
+{
+	return local_add(&t->local, prefix);
+}
+
+int tamis_interface_find(struct tamis *t, const char *name, uint32_t *index)
+{
+	return interface_intern(t->interfaces, name, strlen(name), index);
+}
+
+void tamis_trace_set(struct tamis *t, void (*fn)(void *arg, const struct tamis_trace *e), void *arg)
+{
+	t->trace = fn;
+	t->trace_arg = arg;
+}
+
+void tamis_log_set(struct tamis *t, void (*fn)(void *arg, const struct tamis_log *e), void *arg)
+{
+	t->log = fn;
+	t->log_arg = arg;
+}
+
+void engine_collect(struct tamis *t, uint64_t now, unsigned budget)
+{
+	vec_foreach (&t->timed, s) {
+		if (set_next_due(*s) <= now)
+			set_gc(*s, now, budget);
+	}
+}

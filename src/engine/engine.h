@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine: what stands behind the public API.
+ *
+ * A load is parsed and checked on the model inside a transaction, compiled, published, and only
+ * then committed; if anything fails the transaction is played back. The packet path sees the
+ * published root alone. In this form bursts and loads come from one thread, so that the root before
+ * the present one has no reader left once compile_publish() returns.
+ */
+#ifndef TAMIS_ENGINE_ENGINE_H
+#define TAMIS_ENGINE_ENGINE_H
+
+#include <tamis/tamis.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "compile/compile.h"
+#include "ct/ct.h"
+#include "engine/interface.h"
+#include "engine/local.h"
+#include "eval/eval.h"
+#include "model/model.h"
+
+struct tamis {
+	struct lang_env env; /* of the model */
+	struct interface_table *interfaces;
+	struct local local;
+	struct model *model;
+	struct compile *compile;
+	struct eval *eval;
+	struct ct_table *ct;
+	enum tamis_path path;
+	uint64_t now; /* of the latest packet or load */
+
+	VEC(struct set *) timed; /* named sets with lifetimes, for set_gc() */
+	struct strbuf *notes;	 /* where a load's notes go */
+
+	struct tamis_totals totals;
+	void (*trace)(void *arg, const struct tamis_trace *e);
+	void *trace_arg;
+	void (*log)(void *arg, const struct tamis_log *e);
+	void *log_arg;
+};
+
+struct tamis_burst {
+	struct tamis *engine;
+	struct burst b;
+	const uint8_t *given[BURST_MAX]; /* bytes as they were added */
+	uint8_t *copies[BURST_MAX];	 /* and as rules wrote to them, or NULL */
+	uint32_t dev[BURST_MAX];
+	uint8_t path[BURST_MAX]; /* enum eval_path */
+	burst_mask trace;	 /* traced, or found to be by a rule */
+	struct eval_result result;
+};
+
+/* Frees elements whose time has come, up to `budget` of each set. */
+void engine_collect(struct tamis *t, uint64_t now, unsigned budget);
+
+/* eval's callbacks; arg is the struct tamis_burst. */
+void trace_event(void *arg, const struct eval_trace *e);
+void trace_log(void *arg, const struct eval_place *at, const struct prog_log *log);
+
+#endif

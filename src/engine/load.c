@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* load: rulesets in and out; see engine.h. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "lang/parse.h"
+
+/* The named sets whose elements may have lifetimes. */
+static int timed_sets_find(const struct tamis *t, struct set ***items, size_t *n)
+{
+	VEC(struct set *) found = {0};
+	const struct model_link *tables = model_tables(t->model);
+
+	for (const struct model_link *l = tables->next; l != tables; l = l->next) {
+		const struct model_table *table = container_of(l, struct model_table, link);
+
+		for (const struct model_link *s = table->sets.next; s != &table->sets;
+		     s = s->next) {
+			const struct model_set *set = container_of(s, struct model_set, link);
+
+			if (!set_desc_of(set->set)->timeout)
+				continue;
+			if (vec_push(&found, set->set)) {
+				vec_free(&found);
+				return -ENOMEM;
+			}
+		}
+	}
+	*items = found.items;
+	*n = found.n;
+	return 0;
+}
+
+/* Compiles what the open transaction made and puts it in the place of what runs. */
+static int publish(struct tamis *t)
+{
+	struct program_root *root;
+	struct set **timed = NULL;
+	size_t n;
+	int err = timed_sets_find(t, &timed, &n);
+
+	if (err)
+		return err;
+	err = compile_build(t->compile, t->model, &root);
+	if (err) {
+		free(timed);
+		return err;
+	}
+	program_root_free(compile_publish(t->compile, root));
+	vec_free(&t->timed);
+	t->timed.items = timed;
+	t->timed.n = t->timed.cap = n;
+	return 0;
+}
+
+static int transaction(struct tamis *t, struct source_set *sources, struct cmd_list *cmds,
+		       uint64_t now, struct strbuf *output)
+{
+	int err = model_begin(t->model);
+
+	if (err)
+		return err;
+	err = model_apply(t->model, sources, cmds, now, output);
+	if (!err)
+		err = strbuf_error(output);
+	if (!err)
+		err = publish(t);
+	if (err)
+		model_abort(t->model);
+	else
+		model_commit(t->model);
+	return err;
+}
+
+/* What is in b goes to the caller, if he wants it; NULL if it is nothing. */
+static void text_give(struct strbuf *b, char **out)
+{
+	if (out)
+		*out = b->len ? strbuf_take(b) : NULL;
+	strbuf_free(b);
+}
+
+/* `src` is a number of `sources` or -errno. */
+static int load(struct tamis *t, struct source_set *sources, int src,
+		const struct tamis_load_options *options, char **output, char **messages)
+{
+	struct arena arena = ARENA_INIT;
+	struct parse_options parse = {0};
+	struct cmd_list cmds = CMD_LIST_INIT(cmds);
+	struct strbuf printed = STRBUF_INIT, said = STRBUF_INIT, notes = STRBUF_INIT;
+	uint64_t now = options ? options->now : 0;
+	int err = src < 0 ? src : 0;
+
+	if (options)
+		parse = (struct parse_options){.include_path = options->include_path,
+					       .defines = options->defines};
+	t->notes = &notes;
+	if (!err)
+		err = parse_any(sources, src, &arena, &parse, &cmds);
+	if (!err)
+		err = transaction(t, sources, &cmds, now, &printed);
+	t->notes = NULL;
+	if (!err)
+		t->now = MAX(t->now, now);
+	diag_print(sources, &said);
+	if (!err)
+		strbuf_puts(&said, strbuf_str(&notes));
+	strbuf_free(&notes);
+	arena_free(&arena);
+
+	text_give(&said, messages);
+	text_give(&printed, output);
+	return err;
+}
+
+int tamis_load_file(struct tamis *t, const char *path, const struct tamis_load_options *options,
+		    char **output, char **messages)
+{
+	struct source_set sources;
+	int err;
+
+	source_set_init(&sources);
+	err = load(t, &sources, source_add_file(&sources, path, LOC_NONE), options, output,
+		   messages);
+	source_set_free(&sources);
+	return err;
+}
+
+int tamis_load_text(struct tamis *t, const char *name, const char *text, size_t len,
+		    const struct tamis_load_options *options, char **output, char **messages)
+{
+	struct source_set sources;
+	int err;
+
+	source_set_init(&sources);
+	err = load(
+		t, &sources,
+		source_add(&sources, name ? SOURCE_FILE : SOURCE_STRING, name, text, len, LOC_NONE),
+		options, output, messages);
+	source_set_free(&sources);
+	return err;
+}
+
+static int list_json(struct tamis *t, uint64_t now, struct strbuf *b)
+{
+	json_t *json = model_list_json(t->model, now);
+	char *text = json ? json_dumps(json, 0) : NULL;
+
+	json_decref(json);
+	if (!text)
+		return -ENOMEM;
+	strbuf_puts(b, text);
+	strbuf_putc(b, '\n');
+	free(text);
+	return 0;
+}
+
+int tamis_list(struct tamis *t, unsigned flags, uint64_t now, char **out)
+{
+	static const struct {
+		unsigned flag, numeric;
+	} map[] = {
+		{TAMIS_LIST_HANDLES, PRINT_HANDLES},
+		{TAMIS_LIST_NUMERIC, NUMERIC_ALL},
+		{TAMIS_LIST_STATELESS, PRINT_STATELESS},
+		{TAMIS_LIST_TERSE, PRINT_TERSE},
+	};
+	unsigned known = TAMIS_LIST_JSON, numeric = 0;
+	struct strbuf b = STRBUF_INIT;
+	char *text;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
+		known |= map[i].flag;
+		if (flags & map[i].flag)
+			numeric |= map[i].numeric;
+	}
+	if (flags & ~known)
+		return -EINVAL;
+	t->env.numeric = numeric;
+	if (flags & TAMIS_LIST_JSON)
+		err = list_json(t, now, &b);
+	else
+		model_list(t->model, now, &b);
+	t->env.numeric = 0;
+	if (!err)
+		err = strbuf_error(&b);
+	text = err ? NULL : strbuf_take(&b);
+	strbuf_free(&b);
+	if (!err && !text)
+		text = calloc(1, 1);
+	if (!err && !text)
+		err = -ENOMEM;
+	if (!err)
+		*out = text;
+	return err;
+}
