@@ -44,8 +44,7 @@ struct eval_place {
 enum eval_trace_kind {
 	EVAL_TRACE_PACKET, /* enters a base chain */
 	EVAL_TRACE_RULE,   /* matched a rule; verdict */
-	EVAL_TRACE_RETURN, /* comes to the end of a chain, or to a return in one (then rule is set)
-			    */
+	EVAL_TRACE_RETURN, /* the end of a chain; verdict: RETURN, in a base chain CONTINUE */
 	EVAL_TRACE_POLICY, /* the base chain's policy decides; verdict */
 };
 
@@ -118,7 +117,7 @@ void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *
 struct eval_stats {
 	uint64_t no_memory;   /* rules that ended for a packet because memory was short */
 	uint64_t depth;	      /* packets dropped at the limit of PROG_DEPTH_MAX jumps */
-	uint64_t not_tracked; /* packets without a flow because the table was full */
+	uint64_t not_tracked; /* packets dropped because the flow table was full */
 };
 const struct eval_stats *eval_stats_of(const struct eval *ev);
 

@@ -24,7 +24,13 @@
 #include "set/set.h"
 #include "state/state.h"
 
-enum { PROG_NAME_LEN = 16, PROG_VALUE_MAX = 64, PROG_DEPTH_MAX = 16, PROG_CONCAT_MAX = 16 };
+enum {
+	PROG_NAME_LEN = 16,
+	PROG_VALUE_MAX = 64,
+	PROG_DEPTH_MAX = 16,
+	PROG_CONCAT_MAX = 16,
+	PROG_EXPR_DEPTH_MAX = 12
+};
 
 /* --- expressions -------------------------------------------------------------------------- */
 
@@ -181,7 +187,8 @@ enum prog_op_kind {
 	PO_LOG,		 /* log */
 	PO_META_SET,	 /* meta_set */
 	PO_CT_SET,	 /* ct_set */
-	PO_PACKET_SET,	 /* packet_set: bytes of the packet, with their checksums */
+	PO_PACKET_SET,	 /* packet_set: bits of a header, with their checksums */
+	PO_OPTION_SET,	 /* option_set: bytes of a TCP option */
 	PO_OPTION_RESET, /* option: overwrite a TCP option with NOPs */
 	PO_NOTRACK,
 	PO_UPDATE, /* update: add, update, delete of set elements */
@@ -215,6 +222,8 @@ struct prog_log {
 	uint32_t snaplen; /* 0: none */
 };
 
+/* INET: of 16 bits as in IP and TCP; UDP: the same, but 0 means that there is none. */
+enum prog_checksum { PCK_NONE, PCK_INET, PCK_UDP, PCK_SCTP };
 enum prog_update { PU_ADD, PU_UPDATE, PU_DELETE };
 enum prog_meta_set { PMS_MARK, PMS_PRIORITY, PMS_PKTTYPE, PMS_NFTRACE };
 enum prog_ct_set { PCS_MARK };
@@ -255,14 +264,18 @@ struct prog_op {
 		} ct_set;
 		struct {
 			const struct prog_expr *value;
-			uint8_t base; /* enum header_base */
+			uint8_t base;	  /* enum header_base */
+			uint8_t checksum; /* enum prog_checksum */
+			bool pseudo;	  /* the bits are in the transport's pseudo header too */
+			uint16_t checksum_off; /* from base, in bytes */
 			uint32_t bit_off, bits;
-			const struct prog_option_ref
-				*option; /* instead of base: a TCP option's bytes */
 		} packet_set;
-		struct prog_option_ref {
-			uint8_t class, number;
-		} option;
+		struct {
+			const struct prog_expr *value;
+			uint8_t kind;
+			uint32_t off, len; /* bytes in the option; len 1, 2 or 4 */
+		} option_set;
+		uint8_t option_kind; /* PO_OPTION_RESET */
 		struct {
 			uint8_t op; /* enum prog_update */
 			struct set *set;
