@@ -23,19 +23,21 @@ enum sctp_state {
 };
 
 /* Chunk types that have transitions: number, then one letter a state for each direction. */
-#define CHUNKS(X)                                                                                  \
-	/*                           nLWCESRAH    nLWCESRAH */                                     \
-	X(INIT, 1, "LLWCELLAW", "-LWCESRA-")                                                       \
-	X(INIT_ACK, 2, "LLWCESRAL", "-WWCESRA-")                                                   \
-	X(HEARTBEAT, 4, "HLWCESRAH", "-LWCESRAH")                                                  \
-	X(HEARTBEAT_ACK, 5, "LLWCESRAH", "-LWCESRAE")                                              \
-	X(ABORT, 6, "LLLLLLLLL", "-LLLLLLL-")                                                      \
-	X(SHUTDOWN, 7, "LLWCSSRAL", "-LWCRSRA-")                                                   \
-	X(SHUTDOWN_ACK, 8, "ALWCEAAAA", "-LWCEAAA-")                                               \
-	X(ERROR, 9, "LLWCESRAL", "-LWLESRA-")                                                      \
-	X(COOKIE_ECHO, 10, "LLCCESRAL", "-LCCESRA-")                                               \
-	X(COOKIE_ACK, 11, "LLWEESRAL", "-LWEESRA-")                                                \
+/* clang-format off */
+#define CHUNKS(X)                                          \
+	/*                        nLWCESRAH    nLWCESRAH */ \
+	X(INIT, 1,               "LLWCELLAW", "-LWCESRA-")  \
+	X(INIT_ACK, 2,           "LLWCESRAL", "-WWCESRA-")  \
+	X(HEARTBEAT, 4,          "HLWCESRAH", "-LWCESRAH")  \
+	X(HEARTBEAT_ACK, 5,      "LLWCESRAH", "-LWCESRAE")  \
+	X(ABORT, 6,              "LLLLLLLLL", "-LLLLLLL-")  \
+	X(SHUTDOWN, 7,           "LLWCSSRAL", "-LWCRSRA-")  \
+	X(SHUTDOWN_ACK, 8,       "ALWCEAAAA", "-LWCEAAA-")  \
+	X(ERROR, 9,              "LLWCESRAL", "-LWLESRA-")  \
+	X(COOKIE_ECHO, 10,       "LLCCESRAL", "-LCCESRA-")  \
+	X(COOKIE_ACK, 11,        "LLWEESRAL", "-LWEESRA-")  \
 	X(SHUTDOWN_COMPLETE, 14, "LLWCESRLL", "-LWCESRL-")
+/* clang-format on */
 
 static const char state_letters[] = "nLWCESRAH";
 _Static_assert(sizeof(state_letters) - 1 == SCTP_STATES, "one letter a state");

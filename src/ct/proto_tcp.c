@@ -32,25 +32,25 @@ enum tcp_event { EV_SYN, EV_SYNACK, EV_FIN, EV_ACK, EV_RST, EVENTS, EV_NONE = EV
 static const char state_letters[] = "nSREFCLTX2";
 _Static_assert(sizeof(state_letters) - 1 == TCP_STATES, "one letter a state");
 
+/* clang-format off */
 static const char transitions[2][EVENTS][TCP_STATES + 1] = {
-	[CT_ORIGINAL] =
-		{
-			/*             nSREFCLTX2 */
-			[EV_SYN] = "SS.....SS2",
-			[EV_SYNACK] = "--R------R",
-			[EV_FIN] = "--FFLLLTX-",
-			[EV_ACK] = "E-EECCTTX-",
-			[EV_RST] = "-XXXXXXXXX",
-		},
-	[CT_REPLY] =
-		{
-			[EV_SYN] = "-2-----S-2",
-			[EV_SYNACK] = "-R.......R",
-			[EV_FIN] = "--FFLLLTX-",
-			[EV_ACK] = "-.RECCTTX.",
-			[EV_RST] = "-XXXXXXXXX",
-		},
+	[CT_ORIGINAL] = {
+		/*             nSREFCLTX2 */
+		[EV_SYN]    = "SS.....SS2",
+		[EV_SYNACK] = "--R------R",
+		[EV_FIN]    = "--FFLLLTX-",
+		[EV_ACK]    = "E-EECCTTX-",
+		[EV_RST]    = "-XXXXXXXXX",
+	},
+	[CT_REPLY] = {
+		[EV_SYN]    = "-2-----S-2",
+		[EV_SYNACK] = "-R.......R",
+		[EV_FIN]    = "--FFLLLTX-",
+		[EV_ACK]    = "-.RECCTTX.",
+		[EV_RST]    = "-XXXXXXXXX",
+	},
 };
+/* clang-format on */
 
 /* The lifetimes stand in the order of the states. */
 _Static_assert(CT_TIMEOUT_TCP_SYN_SENT - TCP_SYN_SENT == CT_TIMEOUT_TCP_SYN_SENT2 - TCP_SYN_SENT2,

@@ -103,7 +103,7 @@ int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 	if (err)
 		goto out;
 	err = -ENFILE;
-	if (s->desc.size && s->store.n - in.n + pieces.n > s->desc.size)
+	if (s->desc.size && size_live(s, now) - in.n + pieces.n > s->desc.size)
 		goto out;
 	err = journal_reserve(s, in.n + 2 * pieces.n);
 	if (!err && pieces.n < EXPIRY_NONE)

@@ -106,8 +106,7 @@ int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_in
 {
 	if ((timeout_ns && !s->desc.timeout) || timeout_ns == SET_NEVER)
 		return -EINVAL;
-	const struct set_elem *all = s->store.catchall;
-	if (size && size < set_count(s, now) - (all && elem_live(all, now)))
+	if (size && size < size_live(s, now))
 		return -ENFILE;
 	int err = journal_reserve(s, 1);
 	if (err)

@@ -117,6 +117,13 @@ static inline bool elem_live(const struct set_elem *e, uint64_t now)
 	return now < e->expires;
 }
 
+/* Elements that count against `size`. */
+static inline uint64_t size_live(const struct set *s, uint64_t now)
+{
+	const struct set_elem *all = s->store.catchall;
+	return set_count(s, now) - (all && elem_live(all, now));
+}
+
 static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
 {
 	return be_load(key, s->prefix_len);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * set_model: the naive reference of src/set: an array of elements, everything by a linear scan.
+ *
+ * It says the same as set.h in the shortest words possible. A transaction is a copy of the array.
+ */
+#ifndef TAMIS_SET_MODEL_H
+#define TAMIS_SET_MODEL_H
+
+#include "set/set.h"
+
+enum { MODEL_MAX = 4096 };
+
+struct model_elem {
+	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
+	uint32_t data;
+	uint64_t timeout, expires;
+	bool catchall;
+};
+
+struct model {
+	struct set_desc desc;
+	unsigned len, n;
+	struct model_elem e[MODEL_MAX]; /* in order of arrival */
+};
+
+static inline unsigned model_key_len(const struct set_desc *d)
+{
+	unsigned len = 0;
+	for (unsigned f = 0; f < d->n_fields; f++)
+		len += d->field_len[f];
+	return len;
+}
+
+/* Every field of lo at most that of key, key at most hi. */
+static inline bool model_holds(const struct model *m, const uint8_t *lo, const uint8_t *hi,
+			       const uint8_t *key)
+{
+	for (unsigned f = 0, at = 0; f < m->desc.n_fields; at += m->desc.field_len[f++])
+		if (memcmp(lo + at, key + at, m->desc.field_len[f]) > 0 ||
+		    memcmp(key + at, hi + at, m->desc.field_len[f]) > 0)
+			return false;
+	return true;
+}
+
+static inline void model_drop(struct model *m, unsigned i)
+{
+	memmove(&m->e[i], &m->e[i + 1], (--m->n - i) * sizeof(m->e[0]));
+}
+
+static inline void model_expire(struct model *m, uint64_t now)
+{
+	for (unsigned i = 0; i < m->n;)
+		if (m->e[i].expires <= now)
+			model_drop(m, i);
+		else
+			i++;
+}
+
+static inline int model_find(const struct model *m, const uint8_t *lo, const uint8_t *hi)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (lo ? !m->e[i].catchall && !memcmp(m->e[i].lo, lo, m->len) &&
+				    !memcmp(m->e[i].hi, hi, m->len)
+		       : m->e[i].catchall)
+			return (int)i;
+	return -1;
+}
+
+/* Time was brought up to now by model_expire(). */
+static inline int model_match(const struct model *m, const uint8_t *key)
+{
+	int best = -1;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct model_elem *e = &m->e[i], *b = best < 0 ? NULL : &m->e[best];
+		if (e->catchall || !model_holds(m, e->lo, e->hi, key))
+			continue;
+		int c = b ? memcmp(e->lo, b->lo, m->len) : 1;
+		if (!b ||
+		    (m->desc.n_fields == 1 && (c > 0 || (!c && memcmp(e->hi, b->hi, m->len) < 0))))
+			best = (int)i;
+	}
+	return best >= 0 ? best : model_find(m, NULL, NULL);
+}
+
+static inline bool model_merges(const struct model *m)
+{
+	return m->desc.auto_merge && m->desc.interval && m->desc.n_fields == 1 && !m->desc.data_len;
+}
+
+static inline bool model_conflicts(const struct model *m, const uint8_t *lo, const uint8_t *hi)
+{
+	if (!m->desc.interval || model_merges(m))
+		return false;
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct model_elem *e = &m->e[i];
+		if (e->catchall)
+			continue;
+		if (m->desc.n_fields > 1
+			    ? model_holds(m, e->lo, e->hi, lo) || model_holds(m, e->lo, e->hi, hi)
+			    : memcmp(e->lo, hi, m->len) <= 0 && memcmp(lo, e->hi, m->len) <= 0)
+			return true;
+	}
+	return false;
+}
+
+static inline unsigned model_size(const struct model *m)
+{
+	return m->n - (model_find(m, NULL, NULL) >= 0);
+}
+
+static inline int model_add(struct model *m, const struct set_item *item, unsigned flags,
+			    uint64_t now)
+{
+	const uint8_t *lo = item->catchall ? NULL : item->lo;
+	const uint8_t *hi = item->hi ? item->hi : item->lo;
+	uint64_t timeout = item->timeout_ns ? item->timeout_ns : m->desc.timeout_ns;
+
+	if (timeout == SET_NEVER)
+		timeout = 0;
+	uint64_t left = item->expires_in_ns ? item->expires_in_ns : timeout;
+	uint32_t data = 0;
+	if (item->data)
+		memcpy(&data, item->data, sizeof(data));
+
+	if (lo && (m->desc.interval ? !model_holds(m, lo, hi, lo) : memcmp(lo, hi, m->len) != 0))
+		return -EINVAL;
+	if (item->expires_in_ns > timeout)
+		return -ERANGE;
+	int i = model_find(m, lo, hi);
+	if (i >= 0) {
+		struct model_elem *e = &m->e[i];
+		if (flags & SET_ADD_EXCL || e->data != data)
+			return -EEXIST;
+		if (e->timeout != timeout || item->expires_in_ns) {
+			e->timeout = timeout;
+			e->expires = left ? now + left : UINT64_MAX;
+		}
+		return 0;
+	}
+	if (lo && model_conflicts(m, lo, hi))
+		return -EEXIST;
+	if (lo && m->desc.size && model_size(m) >= m->desc.size)
+		return -ENFILE;
+	struct model_elem e = {.data = data,
+			       .timeout = timeout,
+			       .expires = left ? now + left : UINT64_MAX,
+			       .catchall = !lo};
+	if (lo) {
+		memcpy(e.lo, lo, m->len);
+		memcpy(e.hi, hi, m->len);
+	}
+	m->e[m->n++] = e;
+	return 0;
+}
+
+/* Cuts [lo, hi] out, key by key: for sets of one field of one byte. */
+static inline int model_cut(struct model *m, uint8_t lo, uint8_t hi)
+{
+	static struct model_elem pieces[2 * MODEL_MAX];
+	unsigned n = 0, gone = 0;
+
+	for (unsigned k = lo; k <= hi; k++) {
+		bool any = false;
+		for (unsigned i = 0; i < m->n; i++)
+			any |= !m->e[i].catchall && m->e[i].lo[0] <= k && k <= m->e[i].hi[0];
+		if (!any)
+			return -ENOENT;
+	}
+	for (unsigned i = 0; i < m->n; i++) {
+		struct model_elem *e = &m->e[i];
+		if (e->catchall || e->lo[0] > hi || e->hi[0] < lo)
+			continue;
+		gone++;
+		if (e->lo[0] < lo) {
+			pieces[n] = *e;
+			pieces[n++].hi[0] = (uint8_t)(lo - 1);
+		}
+		if (e->hi[0] > hi) {
+			pieces[n] = *e;
+			pieces[n++].lo[0] = (uint8_t)(hi + 1);
+		}
+	}
+	if (m->desc.size && model_size(m) - gone + n > m->desc.size)
+		return -ENFILE;
+	for (unsigned i = 0; i < m->n;)
+		if (!m->e[i].catchall && m->e[i].lo[0] <= hi && m->e[i].hi[0] >= lo)
+			model_drop(m, i);
+		else
+			i++;
+	for (unsigned p = 0; p < n; p++) {
+		int twin = model_find(m, pieces[p].lo, pieces[p].hi);
+		if (twin < 0) {
+			m->e[m->n++] = pieces[p];
+		} else if (m->e[twin].expires < pieces[p].expires) {
+			m->e[twin].expires = pieces[p].expires;
+			m->e[twin].timeout = pieces[p].timeout;
+		}
+	}
+	return 0;
+}
+
+static inline int model_delete(struct model *m, const struct set_item *item)
+{
+	const uint8_t *lo = item->catchall ? NULL : item->lo;
+	const uint8_t *hi = item->hi ? item->hi : item->lo;
+
+	if (lo && (m->desc.interval ? !model_holds(m, lo, hi, lo) : memcmp(lo, hi, m->len) != 0))
+		return -EINVAL;
+	int i = model_find(m, lo, hi);
+	if (i >= 0) {
+		model_drop(m, (unsigned)i);
+		return 0;
+	}
+	return lo && model_merges(m) && m->len == 1 ? model_cut(m, lo[0], hi[0]) : -ENOENT;
+}
+
+#endif
