@@ -16,8 +16,6 @@ enum {
 	PCAP_MICRO = 0xa1b2c3d4u,
 	PCAP_NANO = 0xa1b23c4du,
 	PCAP_EXTENDED = 0xa1b2cd34u,
-	PCAPNG_SECTION = 0x0a0d0d0au,
-	PCAPNG_ORDER = 0x1a2b3c4du,
 	PCAP_HEADER = 24,
 };
 
@@ -201,7 +199,7 @@ static int pcap_begin(struct capture *c, uint32_t magic, struct strbuf *msg)
 /* Looks at the file's first bytes. */
 static int begin(struct capture *c, struct strbuf *msg)
 {
-	enum fetch got = capture_fetch(c, NULL, 12);
+	enum fetch got = capture_fetch(c, NULL, 16);
 	const uint8_t *p = c->window + c->pos;
 	uint32_t magic;
 
@@ -216,11 +214,16 @@ static int begin(struct capture *c, struct strbuf *msg)
 		magic = capture_u32(c, p);
 		if (magic == PCAP_MICRO || magic == PCAP_NANO || magic == PCAP_EXTENDED)
 			return pcap_begin(c, magic, msg);
-		if (magic == PCAPNG_SECTION && c->fill >= 12 &&
-		    capture_u32(c, p + 8) == PCAPNG_ORDER) {
-			c->format = CAPTURE_PCAPNG;
-			return 0;
+		if (magic != PCAPNG_SECTION || c->fill < 16 ||
+		    capture_u32(c, p + 8) != PCAPNG_ORDER)
+			continue;
+		if (capture_u16(c, p + 12) != PCAPNG_MAJOR) {
+			strbuf_printf(msg, "%s: pcapng version %u.%u is not known", c->name,
+				      capture_u16(c, p + 12), capture_u16(c, p + 14));
+			return -EINVAL;
 		}
+		c->format = CAPTURE_PCAPNG;
+		return 0;
 	}
 	strbuf_printf(msg, "%s: is no pcap or pcapng capture", c->name);
 	return -EINVAL;

@@ -13,6 +13,12 @@
 #include "port/capture.h"
 #include "port/stream.h"
 
+enum {
+	PCAPNG_SECTION = 0x0a0d0d0a, /* the same in both byte orders */
+	PCAPNG_ORDER = 0x1a2b3c4d,
+	PCAPNG_MAJOR = 1,
+};
+
 struct capture {
 	struct stream *in;
 	char *name; /* for messages */

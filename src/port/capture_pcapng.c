@@ -12,12 +12,11 @@
 #include "port/capture_file.h"
 
 enum {
-	BLOCK_SECTION = 0x0a0d0d0a,
+	BLOCK_SECTION = PCAPNG_SECTION,
 	BLOCK_INTERFACE = 1,
 	BLOCK_PACKET = 2, /* obsolete */
 	BLOCK_SIMPLE = 3,
 	BLOCK_ENHANCED = 6,
-	ORDER_MAGIC = 0x1a2b3c4d,
 };
 
 enum { OPTION_END = 0, OPTION_IF_NAME = 2, OPTION_IF_TSRESOL = 9, OPTION_IF_TSOFFSET = 14 };
@@ -171,9 +170,14 @@ static void block_simple(struct capture *c, struct burst *b, const uint8_t *p, u
 	block_packet(c, b, 0, 0, false, 4, caplen, wire, len);
 }
 
-static void block_section(struct capture *c)
+static void block_section(struct capture *c, const uint8_t *p, uint32_t len)
 {
 	typeof(c->previous) swap = {c->section.items, c->section.n, c->section.cap};
+
+	if (len < 16 || capture_u16(c, p + 4) != PCAPNG_MAJOR) {
+		capture_corrupt(c, "a section of an unknown version");
+		return;
+	}
 
 	c->section.items = c->previous.items;
 	c->section.cap = c->previous.cap;
@@ -186,7 +190,7 @@ static bool section_order(struct capture *c, const uint8_t *p)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		c->swapped = k;
-		if (capture_u32(c, p + 8) == ORDER_MAGIC)
+		if (capture_u32(c, p + 8) == PCAPNG_ORDER)
 			return true;
 	}
 	return false;
@@ -237,7 +241,7 @@ bool pcapng_next(struct capture *c, struct burst *b)
 	}
 	switch (type) {
 	case BLOCK_SECTION:
-		block_section(c);
+		block_section(c, p + 8, len - 12);
 		break;
 	case BLOCK_INTERFACE:
 		block_interface(c, p + 8, len - 12);

@@ -259,14 +259,27 @@ int capture_writer_write(struct capture_writer *w, const struct burst *b, burst_
 	return err ? fail(w, "writing failed", err, msg) : 0;
 }
 
+/* Without any interface most programs do not take the file for a capture. */
+static int describe_all(struct capture_writer *w)
+{
+	int64_t number = 0;
+
+	for (uint32_t k = 0; number >= 0 && k < w->from->interfaces.n; k++)
+		if (w->from->interfaces.items[k].link >= 0)
+			number = output_interface(w, k);
+	return number < 0 ? (int)number : 0;
+}
+
 int capture_writer_finish(struct capture_writer *w, struct strbuf *msg)
 {
 	bool bad;
 	int err = 0;
 
+	if (w->from->format == CAPTURE_PCAPNG && !w->n_written)
+		err = describe_all(w);
 	errno = 0;
 	bad = fflush(w->to) || ferror(w->to);
-	if (bad)
+	if (bad && !err)
 		err = errno ? -errno : -EIO;
 	if (fclose(w->to) && !err)
 		err = -errno;

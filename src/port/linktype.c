@@ -34,6 +34,8 @@
 	X(123, "SUNATM", -1)                                                                       \
 	X(127, "IEEE802_11_RADIOTAP", -1)                                                          \
 	X(129, "ARCNET_LINUX", -1)                                                                 \
+	X(132, "JUNIPER_ES", -1)                                                                   \
+	X(137, "JUNIPER_ATM1", -1)                                                                 \
 	X(138, "APPLE_IP_OVER_IEEE1394", -1)                                                       \
 	X(139, "MTP2_WITH_PHDR", -1)                                                               \
 	X(140, "MTP2", -1)                                                                         \
@@ -42,8 +44,11 @@
 	X(147, "USER0", -1)                                                                        \
 	X(149, "USER2", -1)                                                                        \
 	X(163, "IEEE802_11_AVS", -1)                                                               \
+	X(164, "JUNIPER_MONITOR", -1)                                                              \
 	X(165, "BACNET_MS_TP", -1)                                                                 \
 	X(166, "PPP_PPPD", -1)                                                                     \
+	X(178, "JUNIPER_ETHER", -1)                                                                \
+	X(182, "JUNIPER_FRELAY", -1)                                                               \
 	X(187, "BLUETOOTH_HCI_H4", -1)                                                             \
 	X(189, "USB_LINUX", -1)                                                                    \
 	X(192, "PPI", -1)                                                                          \
@@ -63,7 +68,10 @@
 	X(266, "OPENFLOW", -1)                                                                     \
 	X(274, "ETHERNET_MPACKET", -1)                                                             \
 	X(276, "LINUX_SLL2", LINK_SLL2)                                                            \
-	X(283, "IEEE802_15_4_TAP", -1)
+	X(281, "DSA_TAG_BRCM", -1)                                                                 \
+	X(282, "DSA_TAG_BRCM_PREPEND", -1)                                                         \
+	X(283, "IEEE802_15_4_TAP", -1)                                                             \
+	X(284, "DSA_TAG_DSA", -1)
 
 const char *linktype_name(uint32_t linktype)
 {
