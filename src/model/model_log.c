@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model_log: the undo log: steps that change the model, commit and abort.
+ *
+ * See model_internal.h for its rules. Cost: a step is O(1); commit and abort are proportional to
+ * the number of steps and to what is freed.
+ */
+#include <stdlib.h>
+
+#include "model/model_internal.h"
+
+int log_reserve(struct model *m, size_t n)
+{
+	return vec_reserve(&m->log, m->log.n + n);
+}
+
+void log_push(struct model *m, struct undo u)
+{
+	m->log.items[m->log.n++] = u;
+}
+
+void chain_changed(struct model *m, struct model_chain *c)
+{
+	c->version = ++m->version;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+/*
+ * The entry of that name that the open transaction took out, if any, stays findable as the shadow
+ * of the new one.
+ */
+static int name_enter(struct map *names, const char *name, void *item, struct undo *u)
+{
+	u->shadow = map_replace(names, name, strlen(name), item, &u->shadow_key);
+	return u->shadow ? 0 : map_insert_str(names, name, item);
+}
+
+static void name_leave(struct map *names, const char *name, const struct undo *u)
+{
+	if (u->shadow)
+		map_replace(names, u->shadow_key, strlen(name), u->shadow, NULL);
+	else
+		map_remove_str(names, name);
+}
+
+/* At the commit: the entry of an old name goes, unless another item has it now. */
+static void name_forget(struct map *names, const char *name, const void *item)
+{
+	if (map_find_str(names, name) == item)
+		map_remove_str(names, name);
+}
+
+/* A rule that replaces another has its handle. */
+static void handle_leave(struct map *handles, enum model_noun noun, void *item,
+			 const struct undo *u)
+{
+	if (u->same_handle)
+		map_replace(handles, item_handle(noun, u->same_handle), sizeof(uint64_t),
+			    u->same_handle, NULL);
+	else
+		map_remove(handles, item_handle(noun, item), sizeof(uint64_t));
+}
+
+static void handle_forget(struct map *handles, enum model_noun noun, void *item)
+{
+	const uint64_t *handle = item_handle(noun, item);
+
+	if (map_find(handles, handle, sizeof(*handle)) == item)
+		map_remove(handles, handle, sizeof(*handle));
+}
+
+/* --- steps ---------------------------------------------------------------------------------- */
+
+int item_add(struct model *m, enum model_noun noun, void *item, struct model_link *before,
+	     struct loc loc)
+{
+	struct undo u = {.kind = UNDO_ADD, .noun = noun, .item = item, .loc = loc};
+	struct map *names = item_names(m, noun, item), *handles = item_handles(noun, item);
+	const uint64_t *handle = item_handle(noun, item);
+	int err = log_reserve(m, 1);
+
+	if (!err && handles) {
+		u.same_handle = map_replace(handles, handle, sizeof(*handle), item, NULL);
+		if (!u.same_handle)
+			err = map_insert(handles, handle, sizeof(*handle), item);
+	}
+	if (err)
+		return err;
+	if (names) {
+		err = name_enter(names, item_name(noun, item), item, &u);
+		if (err) {
+			if (handles)
+				handle_leave(handles, noun, item, &u);
+			return err;
+		}
+	}
+	link_insert(item_link(item), before);
+	log_push(m, u);
+	return 0;
+}
+
+int item_delete(struct model *m, enum model_noun noun, void *item)
+{
+	struct model_link *l = item_link(item);
+	int err = log_reserve(m, 1);
+
+	if (err)
+		return err;
+	log_push(m,
+		 (struct undo){.kind = UNDO_DELETE, .noun = noun, .item = item, .next = l->next});
+	link_remove(l);
+	*item_deleted(item) = true;
+	return 0;
+}
+
+uint64_t handle_take(struct model *m, struct model_table *t)
+{
+	if (!t->handle_saved) {
+		if (log_reserve(m, 1))
+			return 0;
+		log_push(m,
+			 (struct undo){.kind = UNDO_HANDLES, .item = t, .number = t->next_handle});
+		t->handle_saved = true;
+	}
+	return t->next_handle++;
+}
+
+int chain_rename(struct model *m, struct model_chain *c, const char *name)
+{
+	struct undo u = {.kind = UNDO_RENAME, .item = c, .saved = c->name};
+	int err = log_reserve(m, 1);
+	char *copy = err ? NULL : strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	err = name_enter(&c->table->chain_by_name, copy, c, &u);
+	if (err) {
+		free(copy);
+		return err;
+	}
+	c->name = copy;
+	log_push(m, u);
+	chain_changed(m, c);
+	return 0;
+}
+
+int set_touch(struct model *m, struct model_set *s)
+{
+	if (s->fresh || set_in_transaction(s->set))
+		return 0;
+	int err = vec_reserve(&m->touched, m->touched.n + 1);
+
+	if (!err)
+		err = set_begin(s->set);
+	if (!err)
+		m->touched.items[m->touched.n++] = s;
+	return err;
+}
+
+/* --- the end of a transaction --------------------------------------------------------------- */
+
+/* What points goes before what is pointed at. */
+static const enum model_noun free_order[] = {NOUN_RULE,	     NOUN_SET,	 NOUN_OBJECT,
+					     NOUN_FLOWTABLE, NOUN_CHAIN, NOUN_TABLE};
+_Static_assert(ARRAY_SIZE(free_order) == NOUNS, "every noun is freed");
+
+static void free_logged(struct model *m, enum undo_kind kind)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(free_order); i++)
+		vec_foreach (&m->log, u)
+			if (u->kind == kind && u->noun == free_order[i])
+				item_free(u->noun, u->item);
+}
+
+static void end(struct model *m)
+{
+	m->log.n = 0;
+	m->touched.n = 0;
+	m->open = false;
+}
+
+static void commit_entry(struct model *m, const struct undo *u)
+{
+	struct state_info was;
+
+	switch (u->kind) {
+	case UNDO_ADD:
+		if (u->noun == NOUN_SET)
+			((struct model_set *)u->item)->fresh = false;
+		break;
+	case UNDO_DELETE:
+		if (u->noun != NOUN_TABLE)
+			handle_forget(item_handles(u->noun, u->item), u->noun, u->item);
+		if (u->noun != NOUN_RULE)
+			name_forget(item_names(m, u->noun, u->item), item_name(u->noun, u->item),
+				    u->item);
+		break;
+	case UNDO_HANDLES:
+		((struct model_table *)u->item)->handle_saved = false;
+		break;
+	case UNDO_RENAME: {
+		struct model_chain *c = u->item;
+
+		if (strcmp(c->name, u->saved))
+			name_forget(&c->table->chain_by_name, u->saved, c);
+		break;
+	}
+	case UNDO_RESET:
+		state_reset(u->item, m->now, &was);
+		break;
+	case UNDO_FLAGS:
+	case UNDO_POLICY:
+	case UNDO_SET:
+	case UNDO_QUOTA:
+		break;
+	}
+}
+
+void model_commit(struct model *m)
+{
+	vec_foreach (&m->log, u)
+		commit_entry(m, u);
+	vec_foreach (&m->log, u)
+		free(u->saved);
+	vec_foreach (&m->touched, s) {
+		set_commit((*s)->set);
+		targets_purge(*s);
+	}
+	free_logged(m, UNDO_DELETE);
+	m->generation++;
+	end(m);
+}
+
+static void undo_add(struct model *m, const struct undo *u)
+{
+	struct map *names = item_names(m, u->noun, u->item);
+	struct map *handles = item_handles(u->noun, u->item);
+
+	if (names)
+		name_leave(names, item_name(u->noun, u->item), u);
+	if (handles)
+		handle_leave(handles, u->noun, u->item, u);
+	if (u->noun == NOUN_RULE) {
+		struct model_rule *r = u->item;
+
+		rule_count(r, -1);
+		chain_changed(m, r->chain);
+	}
+	link_remove(item_link(u->item));
+}
+
+static void undo_delete(struct model *m, const struct undo *u)
+{
+	link_insert(item_link(u->item), u->next);
+	*item_deleted(u->item) = false;
+	if (u->noun == NOUN_RULE) {
+		struct model_rule *r = u->item;
+
+		rule_count(r, 1);
+		chain_changed(m, r->chain);
+	}
+}
+
+static void undo_entry(struct model *m, const struct undo *u)
+{
+	switch (u->kind) {
+	case UNDO_ADD:
+		undo_add(m, u);
+		break;
+	case UNDO_DELETE:
+		undo_delete(m, u);
+		break;
+	case UNDO_HANDLES:
+		((struct model_table *)u->item)->next_handle = u->number;
+		((struct model_table *)u->item)->handle_saved = false;
+		break;
+	case UNDO_FLAGS:
+		((struct model_table *)u->item)->flags = (uint32_t)u->number;
+		break;
+	case UNDO_POLICY: {
+		struct model_chain *c = u->item;
+
+		memcpy(&c->decl, u->saved, sizeof(c->decl));
+		free(u->saved);
+		chain_changed(m, c);
+		break;
+	}
+	case UNDO_RENAME: {
+		struct model_chain *c = u->item;
+
+		name_leave(&c->table->chain_by_name, c->name, u);
+		free(c->name);
+		c->name = u->saved;
+		chain_changed(m, c);
+		break;
+	}
+	case UNDO_SET:
+		memcpy(&((struct model_set *)u->item)->decl, u->saved, sizeof(struct set_decl));
+		free(u->saved);
+		break;
+	case UNDO_QUOTA: {
+		struct model_object *o = u->item;
+
+		memcpy(&o->decl, u->saved, sizeof(o->decl));
+		free(u->saved);
+		state_quota_change(o->state, o->decl.quota.bytes, o->decl.quota.over);
+		break;
+	}
+	case UNDO_RESET:
+		break;
+	}
+}
+
+void model_abort(struct model *m)
+{
+	for (size_t i = m->log.n; i--;)
+		undo_entry(m, &m->log.items[i]);
+	vec_foreach (&m->touched, s) {
+		set_rollback((*s)->set);
+		targets_purge(*s);
+	}
+	free_logged(m, UNDO_ADD);
+	m->next_table_handle = m->saved_table_handle;
+	end(m);
+}
+
+int model_begin(struct model *m)
+{
+	if (m->open)
+		return -EBUSY;
+	m->open = true;
+	m->saved_table_handle = m->next_table_handle;
+	return 0;
+}

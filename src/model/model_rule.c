@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model_rule: commands on rules: checking, keeping the checked form, handles, positions.
+ *
+ * Handles as the kernel gives them: each anonymous set of a rule takes one, each anonymous chain
+ * one and its rules theirs, in the order of the text; the rule itself comes last. A replaced rule
+ * keeps its handle.
+ *
+ * Cost: that of the rule; `index` is counted from the chain's start.
+ */
+#include <stdlib.h>
+
+#include "model/model_internal.h"
+
+enum { RULE_ARENA_FIRST = 512 };
+
+struct building {
+	struct model *m;
+	struct model_rule *rule;
+	uint64_t now;
+};
+
+static struct model_rule *rule_new(struct model_chain *c)
+{
+	struct model_rule *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	link_init(&r->link);
+	link_init(&r->jump);
+	link_init(&r->anonymous);
+	r->arena.first = RULE_ARENA_FIRST;
+	r->chain = c;
+	return r;
+}
+
+static int rule_number(struct building *b);
+
+/* Makes a chain of a verdict's body; its rules share their statements with the body. */
+static int body_build(struct building *b, struct expr *e)
+{
+	struct model_table *t = b->rule->chain->table;
+	struct model_chain *c = chain_new(b->m, t, NULL);
+
+	if (!c)
+		return -ENOMEM;
+	link_insert(&c->link, &b->rule->anonymous);
+	e->verdict.chain = c;
+	c->handle = handle_take(b->m, t);
+	if (!c->handle)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->verdict.body->n; i++) {
+		struct building inner = {b->m, rule_new(c), b->now};
+
+		if (!inner.rule)
+			return -ENOMEM;
+		link_insert(&inner.rule->link, &c->rules);
+		inner.rule->decl = e->verdict.body->items[i];
+		int err = rule_number(&inner);
+		if (err)
+			return err;
+		inner.rule->handle = handle_take(b->m, t);
+		if (!inner.rule->handle)
+			return -ENOMEM;
+		inner.rule->decl.handle = inner.rule->handle;
+		e->verdict.body->items[i].handle = inner.rule->handle;
+	}
+	return 0;
+}
+
+static int number_visit(void *arg, struct expr *e, const struct stmt *s)
+{
+	struct building *b = arg;
+
+	if (e->kind == EX_SET)
+		return handle_take(b->m, b->rule->chain->table) ? 0 : -ENOMEM;
+	if (e->kind == EX_VERDICT && e->verdict.body)
+		return body_build(b, e);
+	return 0;
+}
+
+/* Handles of what the rule owns, its anonymous chains, its states. */
+static int rule_number(struct building *b)
+{
+	int err = stmts_visit(b->rule->decl.stmts, number_visit, b);
+
+	return err ? err : stmts_state_new(b->rule->decl.stmts, b->now);
+}
+
+static void decl_clone(struct arena *a, void *to, const void *from)
+{
+	const struct rule_decl *f = from;
+	struct rule_decl *d = to;
+
+	d->loc = f->loc;
+	d->stmts = stmt_clone_list(a, f->stmts);
+	if (f->comment)
+		d->comment = arena_strndup(a, f->comment, strlen(f->comment));
+}
+
+/* Checks the command's rule and makes it; handle 0: the next one. It is in no list yet. */
+static int rule_make(struct apply *a, struct model_chain *c, uint64_t handle,
+		     struct model_rule **out)
+{
+	struct rule_decl d = a->cmd->rule;
+	struct check check = apply_check(a, c->table, c);
+	int err = check_result(a, check_rule(&check, &d));
+
+	if (err)
+		return err;
+	struct model_rule *r = rule_new(c);
+	if (!r)
+		return -ENOMEM;
+	struct building b = {a->m, r, a->now};
+	err = arena_try(&r->arena, decl_clone, &r->decl, &d);
+	if (!err)
+		err = rule_number(&b);
+	if (err) {
+		rule_free(r);
+		return fail_errno(a, a->cmd->loc, err);
+	}
+	r->handle = handle ? handle : handle_take(a->m, c->table);
+	r->decl.handle = r->handle;
+	if (!r->handle) {
+		rule_free(r);
+		return -ENOMEM;
+	}
+	*out = r;
+	return 0;
+}
+
+static int rule_enter(struct apply *a, struct model_rule *r, struct model_link *before)
+{
+	int err = item_add(a->m, NOUN_RULE, r, before, a->cmd->loc);
+
+	if (err) {
+		rule_free(r);
+		return err;
+	}
+	rule_count(r, 1);
+	r->chain->table->jumps_added |= !link_is_empty(&r->chain->jumps);
+	chain_changed(a->m, r->chain);
+	return 0;
+}
+
+int rule_delete(struct model *m, struct model_rule *r)
+{
+	int err = item_delete(m, NOUN_RULE, r);
+
+	if (err)
+		return err;
+	rule_count(r, -1);
+	chain_changed(m, r->chain);
+	return 0;
+}
+
+static struct model_rule *rule_by_handle(struct model_chain *c, uint64_t handle)
+{
+	struct model_rule *r = item_by_handle(c->table, NOUN_RULE, handle);
+
+	return r && r->chain == c ? r : NULL;
+}
+
+/* Where an added or inserted rule goes: in front of *before. */
+static int rule_place(struct apply *a, struct model_chain *c, struct model_link **before)
+{
+	const struct cmd *cmd = a->cmd;
+	bool insert = cmd->op == CMD_INSERT;
+	struct number_at n = cmd->position.given ? cmd->position : cmd->handle;
+	struct model_link *at = NULL;
+
+	if (cmd->index.given) {
+		uint64_t i = cmd->index.value;
+
+		n = cmd->index;
+		if (i < c->n_rules)
+			for (at = c->rules.next; i; i--)
+				at = at->next;
+	} else if (n.given) {
+		struct model_rule *r = rule_by_handle(c, n.value);
+
+		at = r ? &r->link : NULL;
+	} else {
+		*before = insert ? c->rules.next : &c->rules;
+		return 0;
+	}
+	if (!at)
+		return fail_kernel(a, n.loc, ENOENT);
+	*before = insert ? at : at->next;
+	return 0;
+}
+
+static int rule_add(struct apply *a, struct model_chain *c)
+{
+	struct model_link *before = NULL;
+	struct model_rule *r;
+	int err = rule_place(a, c, &before);
+
+	if (!err)
+		err = rule_make(a, c, 0, &r);
+	return err ? err : rule_enter(a, r, before);
+}
+
+static int rule_replace(struct apply *a, struct model_chain *c)
+{
+	struct model_rule *old = rule_by_handle(c, a->cmd->handle.value), *r;
+
+	if (!old)
+		return fail_kernel(a, a->cmd->handle.loc, ENOENT);
+	int err = rule_make(a, c, old->handle, &r);
+	if (err)
+		return err;
+	struct model_link *before = old->link.next;
+	err = rule_delete(a->m, old);
+	if (err) {
+		rule_free(r);
+		return err;
+	}
+	return rule_enter(a, r, before);
+}
+
+int rule_apply(struct apply *a)
+{
+	const struct cmd *cmd = a->cmd;
+	struct model_table *t;
+	struct model_chain *c;
+	struct model_rule *r;
+	bool destroy = cmd->op == CMD_DESTROY;
+
+	if (destroy &&
+	    (!(t = model_table_find(a->m, cmd->family, cmd->table.text)) ||
+	     !(c = model_chain_find(t, cmd->chain.text)) || !rule_by_handle(c, cmd->handle.value)))
+		return 0;
+	int err = cmd_table(a, true, &t);
+	if (!err)
+		err = cmd_chain(a, t, true, &c);
+	if (err)
+		return err;
+	switch (cmd->op) {
+	case CMD_ADD:
+	case CMD_CREATE:
+	case CMD_INSERT:
+		return rule_add(a, c);
+	case CMD_REPLACE:
+		return rule_replace(a, c);
+	case CMD_DELETE:
+	case CMD_DESTROY:
+		r = rule_by_handle(c, cmd->handle.value);
+		return r ? rule_delete(a->m, r)
+			 : fail_kernel(a, cmd->handle.given ? cmd->handle.loc : cmd->loc, ENOENT);
+	default:
+		return fail(a, cmd->loc, "%s", strerror(EOPNOTSUPP));
+	}
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_set: commands on sets and maps. Making one is O(1), flushing and deleting cost the
+ * elements' freeing. */
+#include <stdlib.h>
+
+#include "model/model_internal.h"
+
+_Static_assert((int)CONCAT_MAX <= (int)SET_FIELDS_MAX, "a set has room for all fields");
+
+static void decl_clone(struct arena *a, void *to_decl, const void *from_decl)
+{
+	const struct set_decl *from = from_decl;
+	struct set_decl *to = to_decl;
+
+	*to = *from;
+	to->elements = NULL;
+	to->type_loc = LOC_NONE;
+	to->key.of = expr_clone(a, from->key.of);
+	to->data.of = expr_clone(a, from->data.of);
+	to->stmts = stmt_clone_list(a, from->stmts);
+	if (from->comment)
+		to->comment = arena_strndup(a, from->comment, strlen(from->comment));
+}
+
+static unsigned set_data_len(const struct set_decl *d)
+{
+	unsigned len = 0;
+
+	if (!(d->flags & SETF_MAP) && !(d->flags & SETF_OBJECT))
+		return 0;
+	if (d->flags & SETF_OBJECT)
+		return sizeof(struct model_object *);
+	if (set_is_verdict_map(d))
+		return sizeof(struct model_verdict);
+	for (unsigned i = 0; i < d->data.n; i++)
+		len += bits_to_bytes(d->data.bits[i]);
+	return len;
+}
+
+/* The structure behind the declaration. A constant set is as large as what it begins with. */
+static int set_make(struct model_set *s, const struct set_decl *d)
+{
+	struct state_template *t = NULL;
+	struct set_desc desc = {
+		.n_fields = d->key.n,
+		.data_len = (uint16_t)set_data_len(d),
+		.interval = d->flags & SETF_INTERVAL,
+		.timeout = d->flags & SETF_TIMEOUT || d->timeout,
+		.dynamic = d->flags & SETF_DYNAMIC && !(d->flags & SETF_INTERVAL),
+		.auto_merge = d->auto_merge,
+		.size = d->size,
+		.timeout_ns = ms_to_ns(d->timeout),
+		.gc_interval_ns = ms_to_ns(d->gc_interval),
+		.ext_new = state_list_ext_new,
+		.ext_free = state_list_ext_free,
+		.data_ctx = s,
+	};
+	int err = model_state_template(d->stmts, &t);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < d->key.n; i++)
+		desc.field_len[i] = (uint8_t)bits_to_bytes(d->key.bits[i]);
+	desc.ext_ctx = t;
+	if (d->flags & SETF_OBJECT)
+		desc.data_use = object_data_use;
+	else if (set_is_verdict_map(d))
+		desc.data_use = verdict_data_use;
+	if (d->flags & SETF_CONSTANT && !d->size && d->elements)
+		desc.size = d->elements->list.n;
+	err = set_new(&desc, &s->set);
+	if (err)
+		state_template_unref(t);
+	return err;
+}
+
+static bool type_same(const struct set_type *a, const struct set_type *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->fields[i] != b->fields[i] || a->bits[i] != b->bits[i])
+			return false;
+	return true;
+}
+
+enum {
+	SETF_KIND =
+		SETF_CONSTANT | SETF_INTERVAL | SETF_MAP | SETF_TIMEOUT | SETF_DYNAMIC | SETF_OBJECT
+};
+
+static uint32_t kind_flags(const struct set_decl *d)
+{
+	return (d->flags & SETF_KIND) | (d->timeout ? SETF_TIMEOUT : 0);
+}
+
+static bool decl_same(const struct set_decl *a, const struct set_decl *b)
+{
+	return kind_flags(a) == kind_flags(b) && type_same(&a->key, &b->key) &&
+	       type_same(&a->data, &b->data) && a->obj == b->obj;
+}
+
+/* What `add set` may change of a set that is there: size, timeout, gc-interval. */
+static int set_change_decl(struct apply *a, struct model_set *s, const struct set_decl *d)
+{
+	struct undo u = {.kind = UNDO_SET, .item = s};
+
+	if (d->size == s->decl.size && d->timeout == s->decl.timeout &&
+	    d->gc_interval == s->decl.gc_interval)
+		return 0;
+	int err = log_reserve(a->m, 1);
+	if (!err)
+		err = set_touch(a->m, s);
+	if (err)
+		return err;
+	u.saved = malloc(sizeof(s->decl));
+	if (!u.saved)
+		return -ENOMEM;
+	memcpy(u.saved, &s->decl, sizeof(s->decl));
+	err = set_change(s->set, d->size, ms_to_ns(d->timeout), ms_to_ns(d->gc_interval), a->now);
+	if (err) {
+		free(u.saved);
+		return fail_errno(a, a->cmd->name.loc, err);
+	}
+	s->decl.size = d->size;
+	s->decl.timeout = d->timeout;
+	s->decl.gc_interval = d->gc_interval;
+	log_push(a->m, u);
+	return 0;
+}
+
+static int set_create(struct apply *a, struct model_table *t, const char *name,
+		      const struct set_decl *d, struct loc loc, struct model_set **out)
+{
+	struct model_set *s = set_item_new(a->m, t, name);
+
+	if (!s)
+		return -ENOMEM;
+	int err = arena_try(&s->arena, decl_clone, &s->decl, d);
+	if (!err)
+		err = set_make(s, d);
+	if (!err && !(s->handle = handle_take(a->m, t)))
+		err = -ENOMEM;
+	if (!err)
+		err = item_add(a->m, NOUN_SET, s, &t->sets, a->cmd->loc);
+	if (err) {
+		set_item_free(s);
+		return fail_errno(a, loc, err);
+	}
+	*out = s;
+	return 0;
+}
+
+static int set_add_cmd(struct apply *a)
+{
+	const struct cmd *cmd = a->cmd;
+	struct set_decl *d = cmd->set_decl;
+	struct model_table *t;
+	int err = cmd_table(a, false, &t);
+
+	if (err)
+		return err;
+	struct check check = apply_check(a, t, NULL);
+	err = check_result(a, check_set_decl(&check, d, cmd->loc));
+	if (err)
+		return err;
+	struct model_set *s = model_set_find(t, cmd->name.text);
+	if (s && (cmd->op == CMD_CREATE || !decl_same(&s->decl, d)))
+		return fail_kernel(a, cmd->name.loc, EEXIST);
+	if (s)
+		err = set_change_decl(a, s, d);
+	else
+		err = set_create(a, t, cmd->name.text, d, cmd->name.loc, &s);
+	if (!err && d->elements)
+		err = elements_add(a, s, d->elements, cmd->op == CMD_CREATE);
+	return err;
+}
+
+/* Elements that refer to chains and objects let go of them now, and again have them after an abort.
+ */
+static int set_item_delete(struct apply *a, struct model_set *s)
+{
+	int err = 0;
+
+	if (set_desc_of(s->set)->data_use) {
+		err = set_touch(a->m, s);
+		if (!err)
+			err = set_flush(s->set, a->now);
+	}
+	return err ? err : item_delete(a->m, NOUN_SET, s);
+}
+
+static int set_delete_cmd(struct apply *a)
+{
+	const struct cmd *cmd = a->cmd;
+	struct model_table *t;
+	struct model_set *s;
+
+	if (cmd->op == CMD_DESTROY &&
+	    (!(t = model_table_find(a->m, cmd->family, cmd->table.text)) ||
+	     (cmd->name.text && !model_set_find(t, cmd->name.text))))
+		return 0;
+	int err = cmd_table(a, true, &t);
+	if (!err)
+		err = cmd_set(a, t, true, &s);
+	if (err)
+		return err;
+	if (s->use)
+		return fail_kernel(a, cmd->name.text ? cmd->name.loc : cmd->handle.loc, EBUSY);
+	return set_item_delete(a, s);
+}
+
+static int set_flush_cmd(struct apply *a)
+{
+	struct model_table *t;
+	struct model_set *s;
+	int err = cmd_table(a, false, &t);
+
+	if (!err)
+		err = cmd_set(a, t, false, &s);
+	if (err)
+		return err;
+	if (a->cmd->obj != CO_METER && (a->cmd->obj == CO_MAP) != !!(s->decl.flags & SETF_MAP))
+		return fail(a, a->cmd->name.loc, "%s", strerror(ENOENT));
+	err = set_touch(a->m, s);
+	if (!err)
+		err = set_flush(s->set, a->now);
+	return err ? fail_errno(a, a->cmd->name.loc, err) : 0;
+}
+
+int set_apply(struct apply *a)
+{
+	switch (a->cmd->op) {
+	case CMD_ADD:
+	case CMD_CREATE:
+		return set_add_cmd(a);
+	case CMD_DELETE:
+	case CMD_DESTROY:
+		return set_delete_cmd(a);
+	case CMD_FLUSH:
+		return set_flush_cmd(a);
+	default:
+		return fail(a, a->cmd->loc, "%s", strerror(EOPNOTSUPP));
+	}
+}

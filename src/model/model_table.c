@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_table: commands on tables, and `flush ruleset`. A table is taken out whole, at the cost of
+ * its freeing at the commit. */
+#include <stdlib.h>
+
+#include "model/model_internal.h"
+
+static int table_add(struct apply *a)
+{
+	const struct cmd *c = a->cmd;
+	struct model *m = a->m;
+	struct model_table *t = model_table_find(m, c->family, c->table.text);
+	int err = 0;
+
+	if (c->table_decl.flags & (TABLEF_OWNER | TABLEF_PERSIST))
+		return fail_kernel(a, c->loc, EOPNOTSUPP);
+	if (t && c->op == CMD_CREATE)
+		return fail_kernel(a, c->table.loc, EEXIST);
+	if (t) {
+		/* A comment is of the first declaration; a declaration with no flags keeps them. */
+		if (!c->table_decl.flags || t->flags == c->table_decl.flags)
+			return 0;
+		err = log_reserve(m, 1);
+		if (err)
+			return err;
+		log_push(m, (struct undo){.kind = UNDO_FLAGS, .item = t, .number = t->flags});
+		t->flags = c->table_decl.flags;
+		return 0;
+	}
+	t = table_new(c->family, c->table.text);
+	if (!t)
+		return -ENOMEM;
+	t->flags = c->table_decl.flags;
+	t->handle = m->next_table_handle;
+	if (c->table_decl.comment && !(t->comment = strdup(c->table_decl.comment)))
+		err = -ENOMEM;
+	if (!err)
+		err = item_add(m, NOUN_TABLE, t, &m->tables, c->loc);
+	if (err) {
+		table_free(t);
+		return err;
+	}
+	m->next_table_handle++;
+	return 0;
+}
+
+static int table_delete(struct apply *a)
+{
+	struct model_table *t;
+
+	if (a->cmd->op == CMD_DESTROY && a->cmd->table.text &&
+	    !model_table_find(a->m, a->cmd->family, a->cmd->table.text))
+		return 0;
+	int err = cmd_table(a, true, &t);
+	return err ? err : item_delete(a->m, NOUN_TABLE, t);
+}
+
+static int table_flush(struct apply *a, struct model_table *t)
+{
+	int err = 0;
+
+	link_foreach(l, &t->chains)
+		link_foreach_safe(r, &container_of(l, struct model_chain, link)->rules) err =
+			err ? err : rule_delete(a->m, container_of(r, struct model_rule, link));
+	return err;
+}
+
+static int ruleset_flush(struct apply *a)
+{
+	int err = 0;
+
+	link_foreach_safe(l, &a->m->tables)
+	{
+		struct model_table *t = container_of(l, struct model_table, link);
+
+		if (!err && (a->cmd->family == FAMILY_ANY || a->cmd->family == t->family))
+			err = item_delete(a->m, NOUN_TABLE, t);
+	}
+	return err;
+}
+
+int table_apply(struct apply *a)
+{
+	struct model_table *t;
+	int err;
+
+	switch (a->cmd->op) {
+	case CMD_ADD:
+	case CMD_CREATE:
+		return table_add(a);
+	case CMD_DELETE:
+	case CMD_DESTROY:
+		return table_delete(a);
+	case CMD_FLUSH:
+		if (a->cmd->obj == CO_RULESET)
+			return ruleset_flush(a);
+		err = cmd_table(a, true, &t);
+		return err ? err : table_flush(a, t);
+	default:
+		return fail(a, a->cmd->loc, "%s", strerror(EOPNOTSUPP));
+	}
+}
