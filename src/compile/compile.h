@@ -49,7 +49,11 @@ int compile_new(const struct compile_config *config, struct compile **out);
 /* Frees the published root too. */
 void compile_free(struct compile *c);
 
-/* 0 or -ENOMEM. *out is freed with program_root_free() or published. */
+/*
+ * 0; -ENOMEM; -E2BIG for expressions nested too deep or keys too long; -EEXIST for an anonymous map
+ * with overlapping ranges; -EINVAL for what is no checked form. *out is freed with
+ * program_root_free() or published.
+ */
 int compile_build(struct compile *c, struct model *m, struct program_root **out);
 /* Returns the root before this one, NULL for the first; it goes with program_root_free(). */
 struct program_root *compile_publish(struct compile *c, struct program_root *root);

@@ -376,12 +376,16 @@ struct program_root {
 	uint64_t generation;
 };
 
+/* Where the search for a chain id begins in the slots, before the mask. */
+static inline uint32_t program_slot(uint64_t chain_id)
+{
+	return (uint32_t)(chain_id * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
 /* NULL if there is no such chain. O(1). */
 static inline const struct program *program_find(const struct program_root *r, uint64_t chain_id)
 {
-	uint64_t h = chain_id * UINT64_C(0x9e3779b97f4a7c15);
-
-	for (uint32_t i = (uint32_t)(h >> 32) & r->slot_mask;; i = (i + 1) & r->slot_mask) {
+	for (uint32_t i = program_slot(chain_id) & r->slot_mask;; i = (i + 1) & r->slot_mask) {
 		if (r->slots[i].chain_id == chain_id)
 			return r->slots[i].program;
 		if (!r->slots[i].chain_id)

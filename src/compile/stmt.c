@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stmt: statements of the checked form become ops.
+ *
+ * A statement that is not evaluated, or whose value is not, is passed over and noted; it never
+ * keeps the rest of its rule from being evaluated. NAT statements end the chain as they do in the
+ * kernel, where the translation that they ask for has a value.
+ */
+#include "compile/build.h"
+
+#define SAME(v) _Static_assert((int)PV_##v == VERDICT_##v, "verdicts are the same numbers")
+SAME(ACCEPT);
+SAME(DROP);
+SAME(CONTINUE);
+SAME(RETURN);
+SAME(JUMP);
+SAME(GOTO);
+#undef SAME
+_Static_assert(sizeof(struct prog_verdict_data) == sizeof(struct model_verdict) &&
+		       offsetof(struct prog_verdict_data, chain) ==
+			       offsetof(struct model_verdict, chain),
+	       "verdict maps hold what eval reads");
+
+enum { NS_PER_MS = 1000000 };
+
+static const struct prog_expr *value(struct build *b, const struct expr *e)
+{
+	const struct prog_expr *p = expr_build(b, e);
+
+	expr_check_depth(b, p);
+	return p;
+}
+
+/* The value of a statement; NULL if it is not evaluated. */
+static const struct prog_expr *statement_value(struct build *b, const struct expr *e)
+{
+	const struct prog_expr *p;
+
+	b->statement = true;
+	b->no_value = false;
+	p = value(b, e);
+	b->statement = false;
+	return b->no_value ? NULL : p;
+}
+
+static void no_effect(struct build *b, const char *what)
+{
+	build_note(b, COMPILE_NO_EFFECT, what);
+}
+
+static void verdict(struct build *b, const struct expr *e)
+{
+	struct prog_op op = {.kind = PO_VERDICT};
+
+	if (e->kind == EX_MAP) {
+		op.kind = PO_VMAP;
+		op.lookup.key = value(b, e->map.key);
+		op.lookup.set = set_build(b, e->map.to, op.lookup.key, DATA_VERDICT, 0, OBJ_KINDS);
+	} else if (e->kind == EX_VERDICT) {
+		op.verdict.code = (uint8_t)e->verdict.code;
+		if (e->verdict.chain)
+			op.verdict.chain_id = e->verdict.chain->id;
+	} else {
+		build_fail(b, -EINVAL);
+	}
+	build_op(b, &op);
+}
+
+static void state(struct build *b, enum prog_op_kind kind, struct state *st)
+{
+	struct prog_op op = {.kind = (uint8_t)kind, .state = st};
+
+	if (!st)
+		build_fail(b, -EINVAL);
+	switch (state_kind_of(st)) {
+	case STATE_CONNLIMIT:
+		b->out->needs |= NEED_CONNTRACK | NEED_EXACT;
+		break;
+	case STATE_QUOTA:
+	case STATE_LIMIT:
+		b->out->needs |= NEED_EXACT;
+		break;
+	default:
+		break;
+	}
+	build_op(b, &op);
+}
+
+static void object(struct build *b, const struct stmt *s)
+{
+	const struct expr *name = s->objref.name;
+	struct prog_op op = {.kind = PO_OBJMAP};
+
+	switch (s->objref.kind) {
+	case OBJ_COUNTER:
+	case OBJ_QUOTA:
+	case OBJ_LIMIT:
+		break;
+	default:
+		no_effect(b, obj_kind_name(s->objref.kind));
+		return;
+	}
+	if (name && name->kind == EX_MAP) {
+		op.lookup.key = statement_value(b, name->map.key);
+		if (!op.lookup.key)
+			return;
+		op.lookup.set =
+			set_build(b, name->map.to, op.lookup.key, DATA_OBJECT, 0, s->objref.kind);
+		b->out->needs |= NEED_EXACT;
+		build_op(b, &op);
+		return;
+	}
+	if (!s->objref.object)
+		build_fail(b, -EINVAL);
+	state(b, PO_STATE, s->objref.object->state);
+}
+
+static void log_stmt(struct build *b, const struct stmt *s)
+{
+	enum { LEVEL_WARNING = 4 };
+	struct prog_log *l = arena_new(b->arena, struct prog_log);
+	const char *prefix = s->log.prefix ? s->log.prefix : "";
+
+	l->prefix = arena_strndup(b->arena, prefix, strlen(prefix));
+	l->level = s->log.level == LOG_LEVEL_NONE ? LEVEL_WARNING : s->log.level;
+	l->group = s->log.has_group ? s->log.group : PROG_LOG_GROUP_NONE;
+	l->flags = s->log.flags;
+	l->snaplen = s->log.has_snaplen ? s->log.snaplen : 0;
+	build_op(b, &(struct prog_op){.kind = PO_LOG, .log = l});
+}
+
+static void meta_set(struct build *b, const struct stmt *s)
+{
+	const struct expr *target = s->assign.target;
+	struct prog_op op = {.kind = PO_META_SET};
+
+	switch (target->key) {
+	case META_MARK:
+		op.meta_set.key = PMS_MARK;
+		break;
+	case META_PRIORITY:
+		op.meta_set.key = PMS_PRIORITY;
+		break;
+	case META_PKTTYPE:
+		op.meta_set.key = PMS_PKTTYPE;
+		break;
+	case META_NFTRACE:
+		op.meta_set.key = PMS_NFTRACE;
+		break;
+	default:
+		no_effect(b, arena_printf(b->arena, "meta %s set", meta_keys[target->key].name));
+		return;
+	}
+	op.meta_set.value = statement_value(b, s->assign.value);
+	if (op.meta_set.value)
+		build_op(b, &op);
+}
+
+static void ct_set(struct build *b, const struct stmt *s)
+{
+	const struct expr *target = s->assign.target;
+	struct prog_op op = {.kind = PO_CT_SET};
+
+	b->out->needs |= NEED_CONNTRACK | NEED_EXACT;
+	if (target->ct.key != CT_MARK) {
+		no_effect(b, arena_printf(b->arena, "ct %s set", ct_keys[target->ct.key].name));
+		return;
+	}
+	op.ct_set.key = PCS_MARK;
+	op.ct_set.value = statement_value(b, s->assign.value);
+	if (op.ct_set.value)
+		build_op(b, &op);
+}
+
+/* Fields of the network header that the transport's checksum covers too. */
+static bool field_is_pseudo(const struct proto_header *h, const struct proto_field *f)
+{
+	static const char *const names[] = {"saddr", "daddr", "length", "protocol", "nexthdr"};
+
+	if (h != &proto_ip && h != &proto_ip6)
+		return false;
+	for (unsigned k = 0; k < ARRAY_SIZE(names); k++)
+		if (!strcmp(f->name, names[k]))
+			return true;
+	return false;
+}
+
+static void field_checksum(struct prog_op *op, const struct proto_header *h,
+			   const struct proto_field *f)
+{
+	op->packet_set.pseudo = field_is_pseudo(h, f);
+	if (!h->checksum || h->checksum == f)
+		return;
+	op->packet_set.checksum = PCK_INET;
+	if (h == &proto_udp)
+		op->packet_set.checksum = PCK_UDP;
+	else if (h == &proto_sctp)
+		op->packet_set.checksum = PCK_SCTP;
+	op->packet_set.checksum_off = h->checksum->off / 8;
+}
+
+static void payload_set(struct build *b, const struct stmt *s)
+{
+	const struct expr *t = s->assign.target;
+	struct prog_op op = {.kind = PO_PACKET_SET};
+
+	if (t->kind == EX_RAW && !t->raw.tunnel) {
+		op.packet_set.base = (uint8_t)t->raw.base;
+		op.packet_set.bit_off = t->raw.off;
+	} else if (t->kind == EX_PAYLOAD && !t->payload.tunnel &&
+		   t->payload.header != &proto_vlan) {
+		op.packet_set.base = t->payload.header->base;
+		op.packet_set.bit_off = t->payload.field->off;
+		field_checksum(&op, t->payload.header, t->payload.field);
+	} else {
+		no_effect(b, "vlan, vxlan ... set");
+		return;
+	}
+	op.packet_set.bits = t->bits;
+	op.packet_set.value = statement_value(b, s->assign.value);
+	if (!op.packet_set.value)
+		return;
+	if (op.packet_set.value->len != bits_to_bytes(t->bits))
+		build_fail(b, -EINVAL);
+	build_op(b, &op);
+}
+
+static uint8_t option_kind(const struct expr *e)
+{
+	return (uint8_t)(e->option.option ? e->option.option->kind : e->option.kind);
+}
+
+static void option_set(struct build *b, const struct stmt *s)
+{
+	const struct expr *t = s->assign.target;
+	struct prog_op op = {.kind = PO_OPTION_SET};
+	uint32_t off = t->option.off + (t->option.field ? t->option.field->off : 0u);
+
+	if (t->option.class != OPT_TCP || off % 8 ||
+	    (t->bits != 8 && t->bits != 16 && t->bits != 32)) {
+		no_effect(b, "option set");
+		return;
+	}
+	op.option_set.kind = option_kind(t);
+	op.option_set.off = off / 8;
+	op.option_set.len = t->bits / 8;
+	op.option_set.value = statement_value(b, s->assign.value);
+	if (op.option_set.value)
+		build_op(b, &op);
+}
+
+static void option_reset(struct build *b, const struct stmt *s)
+{
+	struct prog_op op = {.kind = PO_OPTION_RESET};
+
+	if (s->assign.target->option.class != OPT_TCP) {
+		no_effect(b, "option reset");
+		return;
+	}
+	op.option_kind = option_kind(s->assign.target);
+	build_op(b, &op);
+}
+
+/* Where the translation comes from a map, a packet without an entry there ends the rule. */
+static void nat_operand(struct build *b, const struct expr *e)
+{
+	struct prog_op op = {.kind = PO_LOOKUP};
+
+	if (!e || e->kind != EX_MAP)
+		return;
+	op.lookup.key = value(b, e->map.key);
+	op.lookup.set = set_build(b, e->map.to, op.lookup.key, DATA_NONE, 0, OBJ_KINDS);
+	build_op(b, &op);
+}
+
+static void nat(struct build *b, const struct stmt *s)
+{
+	static const char *const names[] = {
+		[NAT_SNAT] = "snat",
+		[NAT_DNAT] = "dnat",
+		[NAT_MASQUERADE] = "masquerade",
+		[NAT_REDIRECT] = "redirect",
+	};
+	struct prog_op op = {.kind = PO_NAT};
+
+	b->out->needs |= NEED_CONNTRACK | NEED_EXACT;
+	build_note(b, COMPILE_NAT, names[s->nat.kind]);
+	nat_operand(b, s->nat.addr);
+	nat_operand(b, s->nat.port);
+	op.nat.source = s->nat.kind == NAT_SNAT || s->nat.kind == NAT_MASQUERADE;
+	build_op(b, &op);
+}
+
+static void queue(struct build *b, const struct stmt *s)
+{
+	const struct expr *num = s->queue.num;
+	struct prog_op op = {.kind = PO_QUEUE};
+
+	if (num && num->kind == EX_RANGE) {
+		uint32_t from = (uint32_t)expr_u64(num->pair.left);
+		uint32_t to = (uint32_t)expr_u64(num->pair.right);
+
+		op.queue.number = expr_symhash(b, to >= from ? to - from + 1 : 1, from);
+	} else if (num) {
+		op.queue.number = statement_value(b, num);
+	}
+	build_op(b, &op);
+}
+
+static void update(struct build *b, const struct stmt *s)
+{
+	static const uint8_t ops[] = {
+		[SETOP_ADD] = PU_ADD,
+		[SETOP_UPDATE] = PU_UPDATE,
+		[SETOP_DELETE] = PU_DELETE,
+	};
+	const struct set_elem *e = s->set.elem;
+	const struct model_set *set = s->set.set->setref.set;
+	struct prog_op op = {.kind = PO_UPDATE};
+	struct state_template *template = NULL;
+	int err;
+
+	b->out->needs |= NEED_EXACT;
+	op.update.op = ops[s->set.op];
+	op.update.set = set->set;
+	op.update.key = statement_value(b, e->key);
+	if (!op.update.key)
+		return;
+	if (op.update.key->len != set_key_len(set->set))
+		build_fail(b, -EINVAL);
+	if (e->data && s->set.op != SETOP_DELETE) {
+		op.update.data = statement_value(b, e->data);
+		if (!op.update.data)
+			return;
+		if (op.update.data->len != set_desc_of(set->set)->data_len)
+			build_fail(b, -EINVAL);
+	}
+	if (e->timeout_never)
+		op.update.timeout_ns = SET_NEVER;
+	else if (e->has_timeout)
+		op.update.timeout_ns = e->timeout * NS_PER_MS;
+	err = model_state_template(e->stmts, &template);
+	if (!err && template) {
+		err = vec_push(&b->out->templates, template);
+		if (err)
+			state_template_unref(template);
+	}
+	if (err)
+		build_fail(b, err);
+	for (const struct stmt *st = e->stmts; st; st = st->next)
+		if (st->kind == ST_CONNLIMIT)
+			b->out->needs |= NEED_CONNTRACK;
+	for (const struct stmt *st = set->decl.stmts; st; st = st->next)
+		if (st->kind == ST_CONNLIMIT)
+			b->out->needs |= NEED_CONNTRACK;
+	op.update.template = template;
+	build_op(b, &op);
+}
+
+void stmt_build(struct build *b, const struct stmt *s)
+{
+	switch ((enum stmt_kind)s->kind) {
+	case ST_MATCH:
+		match_build(b, s->expr);
+		break;
+	case ST_VERDICT:
+		verdict(b, s->expr);
+		break;
+	case ST_COUNTER:
+	case ST_QUOTA:
+	case ST_LIMIT:
+	case ST_LAST:
+		state(b, PO_STATE, s->state);
+		break;
+	case ST_CONNLIMIT:
+		state(b, PO_CONNLIMIT, s->state);
+		break;
+	case ST_OBJREF:
+		object(b, s);
+		break;
+	case ST_LOG:
+		log_stmt(b, s);
+		break;
+	case ST_REJECT:
+		build_op(b, &(struct prog_op){.kind = PO_REJECT});
+		break;
+	case ST_META_SET:
+		meta_set(b, s);
+		break;
+	case ST_CT_SET:
+		ct_set(b, s);
+		break;
+	case ST_PAYLOAD_SET:
+		payload_set(b, s);
+		break;
+	case ST_OPTION_SET:
+		option_set(b, s);
+		break;
+	case ST_OPTION_RESET:
+		option_reset(b, s);
+		break;
+	case ST_NAT:
+		nat(b, s);
+		break;
+	case ST_TPROXY:
+		no_effect(b, "tproxy");
+		break;
+	case ST_SYNPROXY:
+		no_effect(b, "synproxy");
+		break;
+	case ST_NOTRACK:
+		b->out->needs |= NEED_EXACT;
+		build_op(b, &(struct prog_op){.kind = PO_NOTRACK});
+		break;
+	case ST_QUEUE:
+		queue(b, s);
+		break;
+	case ST_SET:
+		update(b, s);
+		break;
+	case ST_DUP:
+		no_effect(b, "dup");
+		break;
+	case ST_FWD:
+		build_op(b, &(struct prog_op){.kind = PO_FWD});
+		break;
+	case ST_FLOW_OFFLOAD:
+		no_effect(b, "flow add");
+		break;
+	case ST_XT:
+		no_effect(b, s->xt.name ? s->xt.name : "xt");
+		break;
+	case ST_METER:
+	case ST_KINDS:
+		build_fail(b, -EINVAL);
+	}
+}
