@@ -1,0 +1,634 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The commands as a user types them: output, messages, files, exit status. Prints TAP.
+
+run.py TAMIS SOURCE_ROOT [--update]. Expected outputs stand in golden/; --update writes them anew.
+Figures that depend on the machine's speed are masked.
+"""
+import difflib
+import gzip
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TAMIS, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+UPDATE = "--update" in sys.argv
+GOLDEN = os.path.join(ROOT, "tests", "cli", "golden")
+RULES = os.path.join(ROOT, "examples", "firewall.nft")
+CAPTURE = os.path.join(ROOT, "examples", "mixed.pcap")
+LOCAL = ["--local", "192.0.2.1", "--local", "2001:db8::1"]
+REPLAY = ["replay", "-f", RULES, *LOCAL]
+DROP_ALL = "table inet t { chain c { type filter hook forward priority 0; policy drop; } }\n"
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Failed(Exception):
+    pass
+
+
+def tamis(*args, stdin=None, status=0, stdout=subprocess.PIPE, env=None):
+    """Runs the command; (stdout, stderr) as text. Fails on another exit status."""
+    run = subprocess.run([TAMIS, *args], input=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=120,
+                         env={**os.environ, "TZ": "UTC", "LC_ALL": "C", **(env or {})})
+    out, err = (run.stdout or b"").decode(), run.stderr.decode()
+    if run.returncode != status:
+        raise Failed(f"exit status {run.returncode}, not {status}: {' '.join(args)}\n{err}")
+    return out, err
+
+
+def same(got, want):
+    if got != want:
+        diff = difflib.unified_diff(str(want).splitlines(), str(got).splitlines(), "wanted", "got", lineterm="")
+        raise Failed("\n".join(diff))
+
+
+def holds(what, why=""):
+    if not what:
+        raise Failed(why or "does not hold")
+
+
+def golden(name, text):
+    path = os.path.join(GOLDEN, name)
+    if UPDATE:
+        with open(path, "w") as out:
+            out.write(text)
+    with open(path) as want:
+        same(text, want.read())
+
+
+def masked(text):
+    """Without what depends on the machine: speed, and where the sources are."""
+    text = re.sub(r"(?m)^  \d+ packets a second.*$", "  SPEED", text)
+    return text.replace(ROOT + "/", "")
+
+
+def speedless(report):
+    return {k: v for k, v in report.items() if k not in ("elapsed_ns", "ns_per_packet")}
+
+
+def written(name, data):
+    with open(name, "wb" if isinstance(data, bytes) else "w") as out:
+        out.write(data)
+    return name
+
+
+def packets_of(path):
+    """The packets of a little-endian microsecond pcap file."""
+    with open(path, "rb") as f:
+        data = f.read()
+    holds(data[:4] == b"\xd4\xc3\xb2\xa1", f"{path} is no pcap file")
+    at, found = 24, []
+    while at < len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        found.append(data[at + 16:at + 16 + size])
+        at += 16 + size
+    holds(at == len(data), f"{path} ends in a packet")
+    return found
+
+
+def report(*args, **more):
+    return json.loads(tamis("replay", "--json", *args, **more)[0])
+
+
+# --- help and the command line ---------------------------------------------------------------
+
+@test
+def version():
+    holds(re.fullmatch(r"tamis \d+\.\d+\.\d+\n", tamis("--version")[0]))
+
+
+@test
+def help_texts():
+    golden("help.out", tamis("help")[0])
+    same(tamis("--help")[0], tamis("help")[0])
+    for command in ("replay", "check", "list"):
+        text = tamis("help", command)[0]
+        golden(f"help-{command}.out", text)
+        for option in ("--help", "-h"):
+            same(tamis(command, option)[0], text)
+        holds("Examples:" in text)
+
+
+@test
+def man_page_has_every_option():
+    with open(os.path.join(ROOT, "docs", "man", "tamis.8")) as f:
+        page = f.read()
+    for command in ("replay", "check", "list"):
+        for option in re.findall(r"--([a-z]+)", tamis("help", command)[0].split("Examples:")[0]):
+            holds(f"Fl -{option}" in page, f"--{option} is not in the man page")
+
+
+@test
+def usage_errors():
+    text = ""
+    for args in ([], ["frobnicate"], ["help", "frobnicate"], ["replay"], ["replay", "-f", RULES],
+                 ["replay", CAPTURE], ["replay", "--nonsense"], ["replay", "-Z"], ["replay", "-f"],
+                 ["replay", "--local"], ["replay", "--json=x", "-f", RULES, CAPTURE],
+                 ["replay", "-f", RULES, "a", "b"], ["replay", "-f", "-", "-"], ["replay", "-f", "-", "-f", "-", "x"],
+                 ["replay", "-f", RULES, "--path", "sideways", CAPTURE],
+                 ["replay", "-f", RULES, "--top", "0", CAPTURE], ["replay", "-f", RULES, "--top", "3x", CAPTURE],
+                 ["replay", "-f", RULES, "--top", "-1", CAPTURE], ["replay", "-f", RULES, "-D", "x", CAPTURE],
+                 ["replay", "-f", RULES, "-w", "-", CAPTURE], ["replay", "-f", RULES, "--dropped", "-", CAPTURE],
+                 ["replay", "-f", RULES, "-w", "x", "--dropped", "x", CAPTURE],
+                 ["replay", "-f", RULES, "--local", "10.0.0.0/40", CAPTURE],
+                 ["replay", "-f", RULES, "--iif", "a-name-that-is-too-long", CAPTURE],
+                 ["check"], ["check", "rules.nft"], ["check", "-j", "-f", RULES], ["list", "-f", RULES, "--top", "3"]):
+        out, err = tamis(*args, status=1)
+        same(out, "")
+        text += f"$ tamis {' '.join(args)}\n{err}"
+    golden("usage.err", masked(text))
+
+
+# --- check and list --------------------------------------------------------------------------
+
+@test
+def check_is_silent_on_success():
+    same(tamis("check", "-f", RULES), ("", ""))
+    same(tamis("check", "-f", "-", stdin=DROP_ALL.encode()), ("", ""))
+
+
+@test
+def check_tells_what_is_wrong():
+    written("bad.nft", "table ip t {\n\tchain c {\n\t\ttcp dport 99999 accept\n\t}\n}\n")
+    out, err = tamis("check", "-f", "bad.nft", status=1)
+    same(out, "")
+    holds(err.startswith("bad.nft:3:13-17: Error: "), err)
+    holds("\t\ttcp dport 99999 accept\n" in err and "^^^^^" in err, err)
+    out, err = tamis("check", "-f", "-", stdin=b"table ip t {\n", status=1)
+    holds(err.startswith("/dev/stdin:"), err)
+
+
+@test
+def check_missing_file():
+    same(tamis("check", "-f", "no/such/file", status=1), ("", "tamis: no/such/file: No such file or directory\n"))
+    same(tamis("check", "-f", ".", status=1)[1], "tamis: .: Is a directory\n")
+
+
+@test
+def check_several_files():
+    written("one.nft", "table ip t { chain c { } }\n")
+    written("two.nft", "add rule ip t c drop\n")
+    same(tamis("check", "-f", "one.nft", "-f", "two.nft"), ("", ""))
+    holds("two.nft:1:" in tamis("check", "-f", "two.nft", "-f", "one.nft", status=1)[1])
+
+
+@test
+def check_defines_and_includes():
+    os.makedirs("inc", exist_ok=True)
+    written("inc/more.nft", "define ports = { 22, 80 }\n")
+    written("main.nft", 'include "more.nft"\ntable ip t { chain c { tcp dport $ports ip saddr $net drop; }; }\n')
+    tamis("check", "-f", "main.nft", status=1)
+    tamis("check", "-I", "inc", "-f", "main.nft", status=1)
+    same(tamis("check", "-I", "inc", "-D", "net=10.0.0.0/8", "-f", "main.nft"), ("", ""))
+    out = tamis("list", "--includepath", "inc", "--define", "net=10.0.0.0/8", "-f", "main.nft")[0]
+    holds("tcp dport { 22, 80 } ip saddr 10.0.0.0/8 drop" in out, out)
+
+
+@test
+def list_text_and_json():
+    text = tamis("list", "-f", RULES)[0]
+    golden("list.out", text)
+    as_json = tamis("list", "-j", "-f", RULES)[0]
+    holds("nftables" in json.loads(as_json) and as_json.count("\n") == 1)
+    written("rules.json", as_json)
+    same(tamis("list", "-f", "rules.json")[0], text)
+    same(tamis("list", "-f", "-", stdin=text.encode())[0], text)
+    same(tamis("list", "-j", "-f", "rules.json")[0], as_json)
+
+
+@test
+def list_options():
+    text = tamis("list", "-f", RULES)[0]
+    handles = tamis("list", "-a", "-f", RULES)[0]
+    holds("# handle" in handles)
+    same(re.sub(r" # handle \d+", "", handles), text)
+    holds("198.51.100.200" in text and "198.51.100.200" not in tamis("list", "-t", "-f", RULES)[0])
+    holds("packets 0 bytes 0" in text and "packets 0" not in tamis("list", "-s", "-f", RULES)[0])
+    holds("priority filter" in text and "priority 0" in tamis("list", "-n", "-f", RULES)[0])
+    same(tamis("list", "-a", "-n", "-s", "-t", "-f", RULES)[0], tamis("list", "-anst", "-f", RULES)[0])
+
+
+# --- replay: the report ----------------------------------------------------------------------
+
+@test
+def report_text():
+    out, err = tamis(*REPLAY, "--iif", "eth0", CAPTURE)
+    same(err, "")
+    golden("replay.out", masked(out))
+
+
+@test
+def report_is_repeatable():
+    same(masked(tamis(*REPLAY, CAPTURE)[0]), masked(tamis(*REPLAY, CAPTURE)[0]))
+
+
+@test
+def report_top():
+    golden("replay-top.out", masked(tamis(*REPLAY, "--top", "3", CAPTURE)[0]))
+    full, top = report("-f", RULES, *LOCAL, CAPTURE), report("-f", RULES, *LOCAL, "--top", "3", CAPTURE)
+    best = sorted(full["rules"], key=lambda r: -r["packets"])
+    same(top["rules"], best[:3])
+    same(report("-f", RULES, *LOCAL, "--top", "9999", CAPTURE)["rules"], best)
+
+
+@test
+def report_json():
+    out = tamis(*REPLAY, "--json", CAPTURE)[0]
+    same(out.count("\n"), 1)
+    golden("replay.json", json.dumps(speedless(json.loads(out)), indent=1) + "\n")
+
+
+@test
+def report_json_schema():
+    got = report("-f", RULES, *LOCAL, CAPTURE)
+    same(list(got), ["packets", "bytes", "accepted", "dropped", "rejected", "queued", "malformed", "rules",
+                     "chains", "sets", "elapsed_ns", "ns_per_packet"])
+    shapes = {"rules": {"family": str, "table": str, "chain": str, "handle": int, "rule": str, "packets": int,
+                        "bytes": int},
+              "chains": {"family": str, "table": str, "chain": str, "packets": int, "policy_packets": int},
+              "sets": {"family": str, "table": str, "name": str, "elements": int, "hits": int, "added": int,
+                       "expired": int}}
+    for key, shape in shapes.items():
+        holds(got[key], f"no {key}")
+        for item in got[key]:
+            same({k: type(v) for k, v in item.items()}, shape)
+    holds(all(isinstance(v, int) for v in got["malformed"].values()) and got["malformed"])
+    same(type(got["elapsed_ns"]), int)
+    same(type(got["ns_per_packet"]), float)
+    same(got["accepted"] + got["dropped"] + got["rejected"] + got["queued"], got["packets"])
+    same(got["packets"], len(packets_of(CAPTURE)))
+    same(got["bytes"], sum(map(len, packets_of(CAPTURE))))
+
+
+@test
+def report_agrees_with_the_listing():
+    rules = report("-f", RULES, *LOCAL, CAPTURE)["rules"]
+    listed = [line.strip() for line in tamis("list", "-s", "-f", RULES)[0].splitlines()]
+    for rule in rules:
+        holds(rule["rule"] in listed, rule["rule"])
+
+
+@test
+def report_colours_only_on_terminals():
+    holds("\033" not in tamis(*REPLAY, CAPTURE, env={"TERM": "xterm"})[0])
+    for env, wanted in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+                        ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": ""}, True)):
+        master, slave = os.openpty()
+        run = subprocess.Popen([TAMIS, *REPLAY, CAPTURE], stdout=slave, stderr=subprocess.PIPE,
+                               env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **env})
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                more = os.read(master, 4096)
+            except OSError:
+                break
+            if not more:
+                break
+            text += more
+        os.close(master)
+        run.stderr.close()
+        same(run.wait(), 0)
+        same((b"\033[" in text), wanted)
+
+
+@test
+def quiet():
+    same(tamis(*REPLAY, "-q", CAPTURE), ("", ""))
+
+
+@test
+def empty_capture():
+    with open(CAPTURE, "rb") as f:
+        written("empty.pcap", f.read(24))
+    got = report("-f", RULES, "empty.pcap")
+    same((got["packets"], got["ns_per_packet"]), (0, 0.0))
+    holds("Verdicts" in tamis("replay", "-f", RULES, "empty.pcap")[0])
+
+
+@test
+def empty_ruleset_accepts():
+    written("empty.nft", "# nothing\n")
+    got = report("-f", "empty.nft", CAPTURE)
+    same(got["accepted"], got["packets"])
+    same((got["rules"], got["chains"], got["sets"]), ([], [], []))
+
+
+# --- replay: rulesets, paths, interfaces -----------------------------------------------------
+
+@test
+def rules_from_stdin_and_several_files():
+    got = report("-f", "-", CAPTURE, stdin=DROP_ALL.encode())
+    same(got["accepted"], sum(p[12:14] not in (b"\x08\x00", b"\x86\xdd", b"\x81\x00") for p in packets_of(CAPTURE)))
+    written("rest.nft", "add rule inet t c accept\n")
+    written("all.nft", DROP_ALL)
+    holds(report("-f", "all.nft", "-f", "rest.nft", CAPTURE)["accepted"] > got["accepted"])
+
+
+@test
+def capture_from_stdin():
+    with open(CAPTURE, "rb") as f:
+        data = f.read()
+    same(speedless(report("-f", RULES, *LOCAL, "-", stdin=data)), speedless(report("-f", RULES, *LOCAL, CAPTURE)))
+    same(speedless(report("-f", RULES, *LOCAL, "-", stdin=gzip.compress(data))),
+         speedless(report("-f", RULES, *LOCAL, CAPTURE)))
+
+
+@test
+def bad_ruleset():
+    written("bad.nft", "table ip t { chain c { nonsense; } }\n")
+    out, err = tamis("replay", "-f", "bad.nft", "-w", "never.pcap", CAPTURE, status=1)
+    same(out, "")
+    holds(err.startswith("bad.nft:1:"), err)
+    holds(not os.path.exists("never.pcap"))
+
+
+@test
+def paths():
+    written("hooks.nft", "table inet t {\n" + "".join(
+        f"chain {h} {{ type filter hook {h} priority 0; }}\n"
+        for h in ("prerouting", "input", "forward", "output", "postrouting")) + "}\n")
+    wanted = {"input": {"prerouting", "input"}, "forward": {"prerouting", "forward", "postrouting"},
+              "output": {"output", "postrouting"}, "bridge": set(),
+              "auto": {"prerouting", "forward", "postrouting"}}
+    for path, chains in wanted.items():
+        got = report("-f", "hooks.nft", "--path", path, CAPTURE)
+        same({c["chain"] for c in got["chains"] if c["packets"]}, chains)
+    got = report("-f", "hooks.nft", *LOCAL, CAPTURE)
+    entered = {c["chain"]: c["packets"] for c in got["chains"]}
+    holds(entered["input"] > 50 and entered["output"] > 15 and entered["forward"] == 0, str(entered))
+
+
+@test
+def interfaces():
+    written("if.nft", "table inet t { chain c { type filter hook forward priority 0;\n"
+                      'iifname "in0" oifname "out0" accept\niif "in0" accept\ndrop\n} }\n')
+    both = report("-f", "if.nft", "--iif", "in0", "--oif", "out0", CAPTURE)
+    one = report("-f", "if.nft", "--iif", "in0", CAPTURE)
+    none = report("-f", "if.nft", CAPTURE)
+    holds(both["rules"][0]["packets"] > 90 and both["rules"][1]["packets"] == 0)
+    holds(one["rules"][0]["packets"] == 0 and one["rules"][1]["packets"] > 90)
+    holds(none["rules"][2]["packets"] > 90)
+
+
+def pcapng(name, interface, packets):
+    """A pcapng file with one Ethernet interface."""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        size = struct.pack("<I", len(body) + 12)
+        return struct.pack("<I", kind) + size + body + size
+
+    data = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1))
+    option = struct.pack("<HH", 2, len(interface)) + interface + bytes(-len(interface) % 4) + bytes(4)
+    data += block(1, struct.pack("<HHI", 1, 0, 0) + option)
+    for n, p in enumerate(packets):
+        data += block(6, struct.pack("<IIIII", 0, 0, n, len(p), len(p)) + p)
+    return written(name, data)
+
+
+@test
+def interface_names_of_pcapng():
+    pcapng("if.pcapng", b"wan0", packets_of(CAPTURE)[:20])
+    written("wan.nft", 'table inet t { chain c { type filter hook forward priority 0; iifname "wan0" drop; }\n'
+                       'chain o { type filter hook output priority 0; oifname "wan0" iifname != "wan0" drop; } }\n')
+    holds(report("-f", "wan.nft", "if.pcapng")["dropped"] > 15)
+    holds(report("-f", "wan.nft", "--iif", "other", "if.pcapng")["dropped"] == 0)
+    pcapng("long.pcapng", b"a-name-that-is-too-long", packets_of(CAPTURE)[:20])
+    holds(report("-f", "wan.nft", "long.pcapng")["dropped"] == 0)
+
+
+@test
+def time_is_the_captures():
+    """An element's lifetime ends by the packets' clock, and begins with the first packet."""
+    written("time.nft", "table ip t { set s { type ipv4_addr; flags timeout; "
+                        "elements = { 203.0.113.150 timeout 10s }; }\n"
+                        "chain c { type filter hook forward priority 0; ip saddr @s drop; } }\n")
+    got = report("-f", "time.nft", CAPTURE)
+    same(got["dropped"], 12)
+    same((got["sets"][0]["elements"], got["sets"][0]["hits"], got["sets"][0]["expired"]), (0, 12, 1))
+
+
+# --- replay: captures out --------------------------------------------------------------------
+
+@test
+def written_captures():
+    got = report("-f", RULES, *LOCAL, "-w", "yes.pcap", "--dropped", "no.pcap", CAPTURE)
+    accepted, dropped = packets_of("yes.pcap"), packets_of("no.pcap")
+    same(len(accepted), got["accepted"])
+    same(len(dropped), got["dropped"] + got["rejected"])
+    same(sorted(accepted + dropped), sorted(packets_of(CAPTURE)))
+    again = report("-f", RULES, *LOCAL, "yes.pcap")
+    same(again["packets"], got["accepted"])
+    holds(not [f for f in os.listdir(".") if f.startswith(("yes.pcap.", "no.pcap.", ".yes", ".no"))])
+
+
+@test
+def written_to_stdout():
+    run = subprocess.run([TAMIS, *REPLAY, "-q", "-w", "-", CAPTURE], stdout=subprocess.PIPE, check=True)
+    written("out.pcap", run.stdout)
+    tamis(*REPLAY, "-q", "-w", "yes.pcap", CAPTURE)
+    same(packets_of("out.pcap"), packets_of("yes.pcap"))
+
+
+@test
+def written_packets_are_as_rules_left_them():
+    written("ttl.nft", "table ip t { chain c { type filter hook forward priority 0; ip ttl set 3; } }\n")
+    tamis("replay", "-q", "-f", "ttl.nft", "-w", "ttl.pcap", CAPTURE)
+    ttls = {p[22] for p in packets_of("ttl.pcap") if p[12:14] == b"\x08\x00" and p[14:15] == b"\x45"}
+    holds(3 in ttls and ttls <= {3, 64}, str(ttls))
+
+
+# --- replay: traces and logs -----------------------------------------------------------------
+
+@test
+def trace_of_an_expression():
+    out = tamis(*REPLAY, "-q", "--trace=ip saddr 203.0.113.150 tcp dport 22", CAPTURE)[0]
+    golden("trace.out", out)
+    same({line.split()[2] for line in out.splitlines()}, {str(n) for n in range(75, 88)})
+
+
+@test
+def trace_of_everything():
+    out = tamis(*REPLAY, "-q", "--trace", CAPTURE)[0]
+    ids = [int(line.split()[2]) for line in out.splitlines()]
+    same(ids, sorted(ids))
+    holds(len(set(ids)) > 90)
+    report_too = tamis(*REPLAY, "--trace", CAPTURE)[0]
+    holds(report_too.startswith(out + "\nVerdicts\n"))
+
+
+@test
+def trace_expressions():
+    for expr, packets in (("arp operation request", 0), ("ip6 saddr 2001:db8:bad::/48", 1), ("vlan id 20", 1),
+                          ("udp dport { 67, 137 }", 2), ("meta l4proto ipv6-icmp", 4)):
+        out = tamis(*REPLAY, "-q", f"--trace={expr}", CAPTURE)[0]
+        same((expr, len({line.split()[2] for line in out.splitlines()})), (expr, packets))
+
+
+@test
+def trace_bad_expression():
+    out, err = tamis(*REPLAY, "--trace=ip saddr nonsense nowhere", CAPTURE, status=1)
+    same(out, "")
+    holds(err.startswith("tamis: --trace: Error: ") and "^" in err, err)
+
+
+@test
+def trace_with_json_goes_to_stderr():
+    out, err = tamis(*REPLAY, "--json", "--trace=udp dport 67", CAPTURE)
+    json.loads(out)
+    holds(err.startswith("trace id "), err)
+
+
+@test
+def trace_asked_for_by_a_rule():
+    written("nftrace.nft", "table ip t { chain c { type filter hook forward priority 0;\n"
+                           "udp dport 67 meta nftrace set 1\naccept\n} }\n")
+    out = tamis("replay", "-q", "-f", "nftrace.nft", "--trace=udp dport 1", CAPTURE)[0]
+    holds("(verdict accept)" in out and {line.split()[2] for line in out.splitlines()} == {"4"}, out)
+
+
+@test
+def log_lines():
+    tamis(*REPLAY, "-q", "--iif", "eth0", "--log", "log.txt", CAPTURE)
+    with open("log.txt") as f:
+        text = f.read()
+    golden("log.txt", text)
+    holds(re.match(r"\[1700000000\.\d{6}\] dropped: IN=eth0 OUT= MAC=02:", text), text)
+    traced = tamis(*REPLAY, "-q", "--trace=tcp dport 6667", CAPTURE)[0]
+    holds(" log calls home: IN= OUT= SRC=192.0.2.1 DST=198.51.100.17 " in traced, traced)
+
+
+# --- failures --------------------------------------------------------------------------------
+
+@test
+def missing_capture():
+    same(tamis("replay", "-f", RULES, "no/such.pcap", status=1)[1], "tamis: no/such.pcap: No such file or directory\n")
+
+
+@test
+def not_a_capture():
+    out, err = tamis("replay", "-f", RULES, "-w", "never.pcap", RULES, status=1)
+    same(out, "")
+    holds(err.startswith("tamis: ") and "firewall.nft" in err, err)
+    holds(not os.path.exists("never.pcap"))
+    tamis("replay", "-f", RULES, "-", stdin=b"", status=1)
+
+
+@test
+def refused_link_type():
+    with open(CAPTURE, "rb") as f:
+        data = f.read()
+    written("wifi.pcap", data[:20] + struct.pack("<I", 105) + data[24:])
+    out, err = tamis("replay", "-f", RULES, "wifi.pcap", status=1)
+    same(out, "")
+    holds("802_11" in err, err)
+
+
+@test
+def capture_cut_off():
+    with open(CAPTURE, "rb") as f:
+        data = f.read()
+    written("cut.pcap", data[:-7])
+    out, err = tamis("replay", "--json", "-f", RULES, "cut.pcap", "-w", "kept.pcap")
+    same(json.loads(out)["packets"], len(packets_of(CAPTURE)) - 1)
+    holds("cut.pcap" in err and len(err.splitlines()) == 1, err)
+    packets_of("kept.pcap")
+
+
+@test
+def capture_damaged():
+    with open(CAPTURE, "rb") as f:
+        data = bytearray(f.read())
+    data[24 + 8:24 + 12] = b"\xff\xff\xff\x7f"
+    written("broken.pcap", bytes(data))
+    out, err = tamis("replay", "--json", "-f", RULES, "broken.pcap", status=1)
+    same(json.loads(out)["packets"], 0)
+    holds("broken.pcap" in err, err)
+
+
+@test
+def full_disk():
+    with open("/dev/full", "w") as full:
+        for args in ([*REPLAY, CAPTURE], [*REPLAY, "--json", CAPTURE], [*REPLAY, "-q", "--trace", CAPTURE],
+                     ["list", "-f", RULES], ["list", "-j", "-f", RULES], ["--version"], ["help"],
+                     ["replay", "--help"]):
+            err = tamis(*args, stdout=full, status=1)[1]
+            same(err, "tamis: standard output: No space left on device\n")
+    for option in ("-w", "--dropped", "--log"):
+        out, err = tamis(*REPLAY, "-q", option, "/dev/full", CAPTURE, status=1)
+        holds("/dev/full" in err and "No space left on device" in err, err)
+
+
+@test
+def unwritable_output():
+    for option in ("-w", "--dropped", "--log"):
+        out, err = tamis(*REPLAY, option, "no/such/dir/x", CAPTURE, status=1)
+        same(out, "")
+        holds("no/such/dir/x: No such file or directory" in err, err)
+
+
+@test
+def closed_pipe():
+    for args in ([*REPLAY, CAPTURE], ["list", "-f", RULES]):
+        run = subprocess.Popen([TAMIS, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stdout.close()
+        err = run.stderr.read().decode()
+        run.stderr.close()
+        same((run.wait(), err), (1, "tamis: standard output: Broken pipe\n"))
+
+
+@test
+def interrupt_leaves_nothing():
+    run = subprocess.Popen([TAMIS, *REPLAY, "-w", "half.pcap", "-"], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with open(CAPTURE, "rb") as f:
+        run.stdin.write(f.read()[:3000])
+    run.stdin.flush()
+    time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    out, err = run.communicate()
+    same((run.returncode, out, err), (1, b"", b"tamis: interrupted\n"))
+    holds(not [f for f in os.listdir(".") if "half" in f], str(os.listdir(".")))
+
+
+@test
+def warnings_name_what_is_not_evaluated():
+    written("fib.nft", "table inet t { chain c { type filter hook forward priority 0;\n"
+                       "fib saddr oif missing drop\nfib daddr type local drop\n} }\n")
+    out, err = tamis("replay", "-q", "-f", "fib.nft", CAPTURE)
+    holds(err.startswith("Warning: 'fib' ") and err.count("\n") == 1, err)
+
+
+def main():
+    print(f"1..{len(TESTS)}")
+    failed = 0
+    for n, function in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                function()
+                print(f"ok {n} - {function.__name__}")
+            except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {n} - {function.__name__}")
+                for line in f"{type(e).__name__}: {e}".splitlines():
+                    print(f"# {line}")
+            os.chdir(ROOT)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
