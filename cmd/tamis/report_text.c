@@ -89,18 +89,19 @@ static void print_chain(struct page *p, int wp, int wb, const struct report_chai
 {
 	char name[512];
 
-	snprintf(name, sizeof(name), "Chain %s %s %s", c->family, c->table, c->chain);
+	snprintf(name, sizeof(name), "Chain %s %s %s: %" PRIu64 " packets", c->family, c->table,
+		 c->chain, c->packets);
 	heading(p, name);
 	if (c->head)
 		fprintf(p->f, "  %s%s%s\n", paint(p->colour, PAINT_FAINT), c->head,
 			paint(p->colour, PAINT_NONE));
-	fprintf(p->f, "  %*s  %*s\n", wp, "packets", wb, "bytes");
+	if (n || c->policy)
+		fprintf(p->f, "  %*s  %*s\n", wp, "packets", wb, "bytes");
 	for (size_t i = 0; i < n; i++)
 		print_rule_line(p, wp, wb, &rules[i]);
 	if (c->policy)
 		fprintf(p->f, "  %*" PRIu64 "  %*s  policy %s\n", wp, c->policy_packets, wb, "",
 			c->policy);
-	fprintf(p->f, "  %*" PRIu64 "  %*s  entered\n", wp, c->packets, wb, "");
 }
 
 static void print_rules(struct page *p, const struct report *r)
@@ -113,7 +114,7 @@ static void print_rules(struct page *p, const struct report *r)
 		wb = wider(wb, r->rules[i].bytes);
 	}
 	for (size_t i = 0; i < r->n_chains; i++)
-		wp = wider(wp, r->chains[i].packets);
+		wp = wider(wp, r->chains[i].policy_packets);
 	for (size_t i = 0; i < r->n_chains && !r->top; i++) {
 		print_chain(p, wp, wb, &r->chains[i], r->rules + at, r->chains[i].n_rules);
 		at += r->chains[i].n_rules;
