@@ -35,6 +35,6 @@ int vec_reserve_bytes(void **items, size_t *cap, size_t want, size_t item_size);
 		(v)->items = NULL;                                                                 \
 		(v)->n = (v)->cap = 0;                                                             \
 	} while (0)
-#define vec_foreach(v, it) for (typeof((v)->items) it = (v)->items; it < (v)->items + (v)->n; it++)
+#define vec_foreach(v, it) for (typeof((v)->items) it = (v)->items; (size_t)(it - (v)->items) < (v)->n; it++)
 
 #endif
