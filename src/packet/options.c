@@ -183,7 +183,10 @@ static uint32_t dccp_header_len(const uint8_t *p)
 	return (p[8] & 1 ? 16u : 12u) + more[p[8] >> 1 & 15];
 }
 
-/* Types up to 31 are one byte. The last byte of the list may be the type alone. */
+/*
+ * Types up to 31 are one byte. The last byte of the list may be the type alone, and what is looked
+ * for is found before its length is judged.
+ */
 bool burst_find_dccp_option(const struct burst *b, unsigned i, uint8_t kind, uint32_t *off,
 			    uint32_t *len)
 {
@@ -206,7 +209,7 @@ bool burst_find_dccp_option(const struct burst *b, unsigned i, uint8_t kind, uin
 		single = p[0] <= 31;
 		if (p[0] == kind) {
 			*off = th + k;
-			*len = single || need < 2 ? 1 : p[1];
+			*len = single || need < 2 ? 1 : MAX(p[1], 1);
 			return true;
 		}
 		if (!single && (need < 2 || p[1] < 2))
