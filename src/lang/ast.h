@@ -426,6 +426,7 @@ struct set_type {
 	uint16_t bits[CONCAT_MAX];
 	uint8_t n;
 	struct expr *of; /* typeof */
+	bool interval;	 /* data: `interval ipv4_addr`, ranges and prefixes as values */
 };
 
 struct set_decl {

@@ -196,10 +196,6 @@ PRINTER(type_date)
 	int64_t days, year;
 	unsigned month, day, clock;
 
-	if (env->numeric & NUMERIC_TIME) {
-		strbuf_printf(out, "%lld", (long long)seconds);
-		return;
-	}
 	seconds += env->utc_offset;
 	days = seconds >= 0 ? seconds / DAY_SECONDS : (seconds - DAY_SECONDS + 1) / DAY_SECONDS;
 	clock = (unsigned)(seconds - days * DAY_SECONDS);
@@ -237,10 +233,6 @@ PRINTER(type_hour)
 	uint64_t utc = be_load(value, bits_to_bytes(bits));
 	unsigned clock = (unsigned)day_wrap((int64_t)(utc % DAY_SECONDS) + env->utc_offset);
 
-	if (env->numeric & NUMERIC_TIME) {
-		strbuf_printf(out, "%llu", (unsigned long long)utc);
-		return;
-	}
 	strbuf_printf(out, clock % 60 ? "\"%02u:%02u:%02u\"" : "\"%02u:%02u\"", clock / 3600,
 		      clock / 60 % 60, clock % 60);
 }

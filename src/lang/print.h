@@ -38,7 +38,7 @@ struct elem_printer {
 	struct strbuf *out;
 	const char *indent;
 	uint64_t n;
-	unsigned per_line;
+	unsigned per_line, on_line;
 };
 void elem_printer_begin(struct elem_printer *p, const struct set_decl *d, const char *indent,
 			const struct lang_env *env, struct strbuf *out);
