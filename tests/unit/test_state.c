@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counter, quota, limit, last, connlimit and lists of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "state/state.h"
+
+#define S 1000000000ULL
+
+static struct state *make(struct state_info info, uint64_t now)
+{
+	struct state *st = NULL;
+	assert_int_equal(state_new(&info, now, &st), 0);
+	return st;
+}
+
+/* One packet: does the rule go on? */
+static bool one(struct state *st, uint32_t len, uint64_t now)
+{
+	return state_eval(st, 1, &len, &now);
+}
+
+static void counter(void **state)
+{
+	struct state *st = make((struct state_info){.kind = STATE_COUNTER, .counter = {3, 100}}, 0);
+	uint32_t len[64] = {[0] = 10, [5] = 20, [63] = 30, [1] = 7777};
+	uint64_t now[64] = {0}, mask = 1 | 1 << 5 | 1ULL << 63;
+	struct state_info v;
+
+	assert_int_equal(state_eval(st, mask, len, now), mask);
+	state_read(st, 0, &v);
+	assert_int_equal(v.counter.packets, 6);
+	assert_int_equal(v.counter.bytes, 160);
+	state_reset(st, 0, &v);
+	assert_int_equal(v.counter.packets, 6);
+	state_read(st, 0, &v);
+	assert_int_equal(v.counter.packets + v.counter.bytes, 0);
+	state_free(st);
+	state_free(NULL);
+	assert_string_equal(state_kind_name(STATE_COUNTER), "counter");
+}
+
+static void quota(void **state)
+{
+	struct state_info v;
+	struct state *until =
+		make((struct state_info){.kind = STATE_QUOTA, .quota = {.bytes = 100}}, 0);
+	struct state *over = make(
+		(struct state_info){.kind = STATE_QUOTA, .quota = {.bytes = 100, .over = true}}, 0);
+
+	/* Exactly the quota is not above it. */
+	assert_true(one(until, 60, 0) && one(until, 40, 0));
+	assert_false(one(until, 1, 0));
+	assert_false(one(over, 60, 0) || one(over, 40, 0));
+	assert_true(one(over, 1, 0));
+	state_read(until, 0, &v);
+	assert_int_equal(v.quota.used, 100); /* listed at most */
+	state_reset(until, 0, &v);
+	assert_true(one(until, 100, 0));
+	assert_false(one(until, 0, 0) == one(until, 1, 0));
+
+	struct state *used = make(
+		(struct state_info){.kind = STATE_QUOTA, .quota = {.bytes = 100, .used = 99}}, 0);
+	assert_true(one(used, 1, 0));
+	assert_false(one(used, 1, 0));
+	struct state *zero = make((struct state_info){.kind = STATE_QUOTA}, 0);
+	assert_false(one(zero, 1, 0));
+	state_free(until);
+	state_free(over);
+	state_free(used);
+	state_free(zero);
+}
+
+static void limit_packets(void **state)
+{
+	/* 10/second burst 5: a packet costs 100 ms, the bucket holds 500 ms. */
+	struct state_info info = {.kind = STATE_LIMIT, .limit = {.rate = 10, .unit_ns = S}};
+	struct state *st = make(info, 7 * S);
+	uint64_t t = 7 * S;
+	struct state_info v;
+
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(one(st, 1500, t));
+	assert_false(one(st, 1500, t));
+	assert_false(one(st, 1500, t + S / 10 - 1));
+	assert_true(one(st, 1500, t + S / 10));
+	assert_false(one(st, 1500, t)); /* time that goes back stands still */
+	assert_true(one(st, 1500, t + 2 * S / 10));
+	t += 100 * S;
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(one(st, 1500, t));
+	assert_false(one(st, 1500, t));
+	state_read(st, t, &v);
+	assert_int_equal(v.limit.rate, 10);
+	assert_int_equal(v.limit.burst, STATE_LIMIT_BURST_DEFAULT);
+	assert_false(v.limit.bytes);
+	state_free(st);
+
+	info.limit.over = true;
+	info.limit.burst = 1;
+	st = make(info, 0);
+	assert_false(one(st, 1, 0));
+	assert_true(one(st, 1, 0) && one(st, 1, 1));
+	assert_false(one(st, 1, S));
+	state_free(st);
+}
+
+static void limit_bytes(void **state)
+{
+	/* 1000 bytes/second burst 500: the bucket holds 1.5 s, a byte costs 1 ms. */
+	struct state *st = make(
+		(struct state_info){
+			.kind = STATE_LIMIT,
+			.limit = {.rate = 1000, .unit_ns = S, .burst = 500, .bytes = true}},
+		0);
+	assert_true(one(st, 1000, 0) && one(st, 500, 0));
+	assert_false(one(st, 1, 0));
+	assert_true(one(st, 1, S / 1000));
+	assert_false(one(st, 1501, 100 * S)); /* more than the bucket: never */
+	assert_true(one(st, 1500, 100 * S));
+	state_free(st);
+}
+
+static void limit_errors(void **state)
+{
+	struct state *st = NULL;
+	struct state_info info = {.kind = STATE_LIMIT, .limit = {.unit_ns = S}};
+
+	assert_int_equal(state_new(&info, 0, &st), -EINVAL);
+	info.limit.rate = 1;
+	info.limit.unit_ns = 0;
+	assert_int_equal(state_new(&info, 0, &st), -EINVAL);
+	info.limit.unit_ns = 604800 * S;
+	info.limit.burst = UINT32_MAX;
+	assert_int_equal(state_new(&info, 0, &st), -EOVERFLOW);
+	info.limit.bytes = true;
+	assert_int_equal(state_new(&info, 0, &st), -EOVERFLOW);
+	info.limit.rate = UINT64_MAX;
+	assert_int_equal(state_new(&info, 0, &st), -EOVERFLOW);
+	assert_null(st);
+}
+
+/* Against the definition, in floating point far from the edges: tokens never exceed, rate holds. */
+static void limit_rate_holds(void **state)
+{
+	struct state *st =
+		make((struct state_info){.kind = STATE_LIMIT,
+					 .limit = {.rate = 100, .unit_ns = S, .burst = 20}},
+		     0);
+	unsigned passed = 0;
+	for (uint64_t t = 0; t < 10 * S; t += S / 1000)
+		passed += one(st, 64, t);
+	assert_in_range(passed, 1019, 1020); /* the burst, then 100 a second for just under 10 s */
+	state_free(st);
+}
+
+static void last(void **state)
+{
+	struct state *st = make((struct state_info){.kind = STATE_LAST}, 0);
+	struct state_info v;
+
+	state_read(st, 5, &v);
+	assert_false(v.last.used);
+	assert_true(one(st, 1, 10 * S));
+	state_read(st, 13 * S, &v);
+	assert_true(v.last.used);
+	assert_int_equal(v.last.ago_ns, 3 * S);
+	state_free(st);
+	st = make((struct state_info){.kind = STATE_LAST, .last = {true, 4 * S}}, 20 * S);
+	state_read(st, 21 * S, &v);
+	assert_int_equal(v.last.ago_ns, 5 * S);
+	state_free(st);
+}
+
+struct conns {
+	bool dead[1024];
+};
+
+static bool alive(void *ctx, uint64_t conn)
+{
+	return !((struct conns *)ctx)->dead[conn];
+}
+
+static int see(struct state *st, struct conns *c, uint64_t id)
+{
+	struct state_conn conn = {id, alive, c};
+	return state_eval_conn(st, 100, 0, &conn);
+}
+
+static void connlimit(void **state)
+{
+	struct conns c = {0};
+	struct state_info v;
+	struct state *under =
+		make((struct state_info){.kind = STATE_CONNLIMIT, .connlimit = {.count = 2}}, 0);
+	struct state *over = make((struct state_info){.kind = STATE_CONNLIMIT,
+						      .connlimit = {.count = 2, .over = true}},
+				  0);
+
+	assert_int_equal(see(under, &c, 1), 1);
+	assert_int_equal(see(under, &c, 1), 1);
+	assert_int_equal(see(under, &c, 2), 1);
+	assert_int_equal(see(under, &c, 3), 0);
+	state_read(under, 0, &v);
+	assert_int_equal(v.connlimit.connections, 3);
+	c.dead[1] = c.dead[2] = true;
+	assert_int_equal(see(under, &c, 3), 1);
+	state_read(under, 0, &v);
+	assert_int_equal(v.connlimit.connections, 1);
+
+	for (uint64_t i = 10; i < 12; i++)
+		assert_int_equal(see(over, &c, i), 0);
+	assert_int_equal(see(over, &c, 12), 1);
+	/* Many that die at once go away within a few looks. */
+	for (uint64_t i = 100; i < 1000; i++)
+		see(over, &c, i);
+	memset(c.dead, true, sizeof(c.dead));
+	c.dead[1001] = false;
+	for (unsigned i = 0; i < 200; i++)
+		see(over, &c, 1001);
+	state_read(over, 0, &v);
+	assert_int_equal(v.connlimit.connections, 1);
+	state_free(under);
+	state_free(over);
+}
+
+static void lists(void **state)
+{
+	struct state_info infos[] = {
+		{.kind = STATE_LIMIT, .limit = {.rate = 1, .unit_ns = S, .burst = 2}},
+		{.kind = STATE_COUNTER},
+	};
+	struct state_template *t = NULL, *other;
+	uint32_t len[64] = {[0] = 10, [1] = 20, [2] = 40, [3] = 80};
+	uint64_t now[64] = {0};
+	struct state_info v;
+
+	assert_int_equal(state_template_new(infos, 0, &t), -EINVAL);
+	infos[0].limit.rate = 0;
+	assert_int_equal(state_template_new(infos, 2, &t), -EINVAL);
+	infos[0].limit.rate = 1;
+	assert_int_equal(state_template_new(infos, 2, &t), 0);
+	assert_int_equal(state_template_len(t), 2);
+	assert_int_equal(state_template_at(t, 1)->kind, STATE_COUNTER);
+	infos[1].counter.bytes = 5;
+	assert_int_equal(state_template_new(infos, 2, &other), 0);
+	assert_true(state_template_same_kinds(t, other));
+	state_template_unref(other);
+	assert_int_equal(state_template_new(infos + 1, 1, &other), 0);
+	assert_false(state_template_same_kinds(t, other));
+	state_template_unref(other);
+
+	struct state_list *l = state_list_ext_new(state_template_ref(t), 0);
+	assert_non_null(l);
+	state_template_unref(t);
+	state_template_unref(t);
+	assert_int_equal(state_list_len(l), 2);
+	/* The counter sees what the limit let through. */
+	assert_int_equal(state_list_eval(l, 0xf, len, now), 0x3);
+	state_read(state_list_at(l, 1), 0, &v);
+	assert_int_equal(v.counter.packets, 2);
+	assert_int_equal(v.counter.bytes, 30);
+	assert_int_equal(state_kind_of(state_list_at(l, 0)), STATE_LIMIT);
+	state_list_ext_free(l);
+	state_list_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counter),	 cmocka_unit_test(quota),
+		cmocka_unit_test(limit_packets), cmocka_unit_test(limit_bytes),
+		cmocka_unit_test(limit_errors),	 cmocka_unit_test(limit_rate_holds),
+		cmocka_unit_test(last),		 cmocka_unit_test(connlimit),
+		cmocka_unit_test(lists),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
