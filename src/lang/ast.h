@@ -39,8 +39,8 @@ struct expr_list {
 /* --- Expressions -------------------------------------------------------------------------- */
 
 enum expr_kind {
-	EX_SYMBOL,   /* symbol: a word or quoted string not yet given a meaning */
-	EX_VALUE,    /* value: constant of e->type, e->bits wide. Parsed numbers have type_integer */
+	EX_SYMBOL,   /* symbol: a word, number or quoted string not yet given a meaning */
+	EX_VALUE,    /* value: constant of e->type, e->bits wide. JSON's numbers have type_integer */
 	EX_PREFIX,   /* prefix: base/len */
 	EX_RANGE,    /* pair: left-right, both ends included */
 	EX_SET,	     /* list: an anonymous set or the elements of a command; items are keys or EX_ELEM */
@@ -87,7 +87,7 @@ enum verdict_code {
 enum expr_flag {
 	EXF_STRING = 1,	  /* EX_SYMBOL: was quoted; EX_VALUE: prints quoted */
 	EXF_WILDCARD = 2, /* EX_VALUE of type ifname: `eth*`; bits holds the prefix's width */
-	EXF_NUMBER = 4,	  /* EX_SYMBOL that the lexer saw as a plain number */
+	EXF_NUMBER = 4,	  /* EX_SYMBOL that was a number: its text is decimal, whatever was written */
 	EXF_MISSING = 8,  /* EX_OPTION, EX_FIB in an `exists/missing` comparison */
 };
 
@@ -439,8 +439,18 @@ struct set_decl {
 	bool auto_merge, policy_memory, has_policy;
 	const char *comment;
 	struct stmt *stmts;	   /* given to every element */
-	struct expr *elements;	   /* EX_SET, EX_VARIABLE is resolved; may be NULL */
+	/* EX_SET of a JSON set; of text they come as a CO_ELEMENTS command of their own. May be NULL. */
+	struct expr *elements;
 	struct loc type_loc;
+};
+
+enum tunnel_kind { TUNNEL_PLAIN, TUNNEL_VXLAN, TUNNEL_ERSPAN, TUNNEL_GENEVE };
+
+struct tunnel_option {
+	struct tunnel_option *next;
+	uint16_t class;
+	uint8_t type;
+	const char *data; /* "0x12345678" */
 };
 
 struct obj_decl {
@@ -474,8 +484,15 @@ struct obj_decl {
 		} expectation;
 		const char *secmark;
 		struct {
-			uint32_t id, sport, dport, ttl, tos;
+			uint32_t id;
+			uint16_t sport, dport;
+			uint8_t ttl, tos;
 			struct expr *src, *dst;
+			enum tunnel_kind kind;
+			uint32_t gbp;		     /* vxlan */
+			uint8_t version, direction;  /* erspan: 1 or 2; 0 ingress, 1 egress */
+			uint32_t index;		     /* erspan 1; the hardware's id of erspan 2 */
+			struct tunnel_option *options; /* geneve */
 		} tunnel;
 	};
 };

@@ -120,6 +120,12 @@ int diag_error(struct source_set *s, struct loc loc, const char *fmt, ...)
 	return -EINVAL;
 }
 
+int diag_verror(struct source_set *s, struct loc loc, const char *fmt, va_list ap)
+{
+	diag_add(s, DIAG_ERROR, loc, LOC_NONE, fmt, ap);
+	return -EINVAL;
+}
+
 int diag_error2(struct source_set *s, struct loc loc, struct loc second, const char *fmt, ...)
 {
 	va_list ap;

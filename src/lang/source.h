@@ -13,6 +13,8 @@
 #ifndef TAMIS_LANG_SOURCE_H
 #define TAMIS_LANG_SOURCE_H
 
+#include <stdarg.h>
+
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -78,6 +80,7 @@ const struct source *source_at(const struct source_set *s, uint32_t src);
 
 /* Always returns -EINVAL so that a check can `return diag_error(...)`. */
 int diag_error(struct source_set *s, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+int diag_verror(struct source_set *s, struct loc loc, const char *fmt, va_list ap);
 int diag_error2(struct source_set *s, struct loc loc, struct loc second, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
 void diag_warning(struct source_set *s, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parse_decl: the bodies of tables, chains, sets, maps and flowtables. */
+#include "lang/parser.h"
+
+static const char once[] = "You can only specify this once. This statement is duplicated.";
+
+/* --- Hooks, priorities, devices -----------------------------------------------------------------
+ */
+
+static enum hook parse_hook(struct parser *p)
+{
+	static const char *const names[] = {
+		[HOOK_INGRESS] = "ingress", [HOOK_PREROUTING] = "prerouting",
+		[HOOK_INPUT] = "input",	    [HOOK_FORWARD] = "forward",
+		[HOOK_OUTPUT] = "output",   [HOOK_POSTROUTING] = "postrouting",
+		[HOOK_EGRESS] = "egress",
+	};
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	for (unsigned i = HOOK_INGRESS; i < HOOKS; i++)
+		if (accept_word(p, names[i]))
+			return (enum hook)i;
+	parse_error(p, here(p), "unknown chain hook");
+}
+
+static int32_t signed_number(struct parser *p, bool negative)
+{
+	int64_t v = (int64_t)parse_number_max(p, negative ? (uint64_t)INT32_MAX + 1 : INT32_MAX);
+	return (int32_t)(negative ? -v : v);
+}
+
+/* priority -10; priority filter + 5; priority $x */
+static void parse_priority(struct parser *p, struct expr **expr, int32_t *number, int32_t *offset)
+{
+	*expr = NULL;
+	*number = *offset = 0;
+	expect_kw(p, KW_PRIORITY);
+	if (at(p, T_NUMBER) || at(p, T_DASH)) {
+		*number = signed_number(p, accept(p, T_DASH));
+		return;
+	}
+	if (at(p, T_DOLLAR))
+		*expr = parse_variable(p);
+	else if (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
+		*expr = symbol_take(p);
+	else
+		syntax_error(p, NULL);
+	if (at(p, T_PLUS) || at(p, T_DASH)) {
+		bool negative = at(p, T_DASH);
+		next(p);
+		*offset = signed_number(p, negative);
+	}
+}
+
+static void add_devices(struct parser *p, struct expr_list *l, struct expr *e)
+{
+	if (e->kind != EX_SET && e->kind != EX_LIST) {
+		expr_list_add(p->a, l, e);
+		return;
+	}
+	for (uint32_t i = 0; i < e->list.n; i++)
+		add_devices(p, l, e->list.items[i]);
+}
+
+static struct expr *parse_device(struct parser *p)
+{
+	if (at(p, T_DOLLAR))
+		return parse_variable(p);
+	bool ok = at(p, T_QUOTED) || at(p, T_WILDCARD) ||
+		  (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw));
+	if (!ok)
+		syntax_error(p, NULL);
+	return symbol_take(p);
+}
+
+/* devices = { a, b }, devices = $x */
+static void parse_devices(struct parser *p, struct expr_list *l)
+{
+	next(p);
+	expect(p, T_ASSIGN, "'='");
+	if (at(p, T_DOLLAR)) {
+		add_devices(p, l, parse_variable(p));
+		return;
+	}
+	expect(p, T_LBRACE, "'{' or '$'");
+	skip_newlines(p);
+	while (!at(p, T_RBRACE)) {
+		add_devices(p, l, parse_device(p));
+		skip_newlines(p);
+		if (!at(p, T_COMMA) && !at(p, T_RBRACE))
+			syntax_error(p, "comma or '}'");
+		while (at(p, T_COMMA) || at(p, T_NEWLINE))
+			next(p);
+	}
+	next(p);
+}
+
+/* --- Chains
+ * --------------------------------------------------------------------------------------- */
+
+struct chain_body {
+	struct cmd *chain;
+	struct cmd_list *rules;
+};
+
+/* type filter hook input device "eth0" priority 0 */
+static void parse_hook_spec(struct parser *p, struct chain_decl *d)
+{
+	static const char *const types[] = {"filter", "nat", "route"};
+	next(p);
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	unsigned type = 0;
+	while (type < ARRAY_SIZE(types) && !at_word(p, types[type]))
+		type++;
+	if (type == ARRAY_SIZE(types))
+		parse_error(p, here(p), "unknown chain type");
+	next(p);
+	expect_kw(p, KW_HOOK);
+	d->hook = parse_hook(p);
+	if (at_kw(p, KW_DEVICES)) {
+		parse_devices(p, &d->devices);
+	} else if (accept_kw(p, KW_DEVICE)) {
+		add_devices(p, &d->devices, parse_device(p));
+	}
+	parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
+	d->type = (enum chain_type)type;
+	d->base = true;
+}
+
+static void parse_policy(struct parser *p, struct chain_decl *d)
+{
+	struct loc start = here(p);
+	next(p);
+	if (d->has_policy)
+		parse_error(p, start, "you cannot set chain policy twice");
+	if (at(p, T_DOLLAR))
+		d->policy_expr = parse_variable(p);
+	else if (accept_kw(p, KW_ACCEPT))
+		d->policy = VERDICT_ACCEPT;
+	else if (accept_kw(p, KW_DROP))
+		d->policy = VERDICT_DROP;
+	else
+		syntax_error(p, "accept or drop or '$'");
+	d->has_policy = true;
+}
+
+static void chain_rule(struct parser *p, struct chain_body *b)
+{
+	struct cmd *c = cmd_from(p, b->chain, CO_RULE, here(p));
+	c->inline_block = true;
+	parse_rule(p, &c->rule);
+	end_of_item(p);
+	c->loc = c->rule.loc;
+	cmd_list_add(b->rules, c);
+}
+
+static void chain_item(struct parser *p, void *arg)
+{
+	struct chain_body *b = arg;
+	struct chain_decl *d = b->chain->chain_decl;
+	switch (p->tok.kw) {
+	case KW_TYPE:
+		parse_hook_spec(p, d);
+		break;
+	case KW_POLICY:
+		parse_policy(p, d);
+		break;
+	case KW_FLAGS:
+		next(p);
+		expect_kw(p, KW_OFFLOAD);
+		d->offload = true;
+		break;
+	case KW_COMMENT:
+		if (d->comment)
+			parse_error(p, here(p), "%s", once);
+		d->comment = parse_comment(p);
+		break;
+	case KW_DEVICES:
+		parse_devices(p, &d->devices);
+		break;
+	default:
+		chain_rule(p, b);
+		return;
+	}
+	end_of_item(p);
+}
+
+void parse_chain_block(struct parser *p, struct cmd *chain, struct cmd_list *rules)
+{
+	struct chain_body b = {chain, rules};
+	chain->chain_decl = arena_new(p->a, struct chain_decl);
+	parse_block(p, chain_item, &b);
+}
+
+/* --- Sets and maps
+ * ---------------------------------------------------------------------------------- */
+
+struct set_body {
+	struct cmd *set;
+	struct cmd_list *elements;
+};
+
+static void parse_type(struct parser *p, struct set_type *t)
+{
+	do {
+		if (!at(p, T_WORD))
+			syntax_error(p, "string");
+		const struct datatype *d = datatype_find(p->tok.text, p->tok.len);
+		if (!d)
+			parse_error(p, here(p), "unknown datatype %.*s", (int)p->tok.len,
+				    p->tok.text);
+		if (t->n == CONCAT_MAX)
+			parse_error(p, here(p), "concatenation of more than %d types", CONCAT_MAX);
+		t->bits[t->n] = d->bits;
+		t->fields[t->n++] = d;
+		next(p);
+	} while (accept(p, T_DOT));
+}
+
+static bool parse_typeof_data(struct parser *p, struct set_decl *d)
+{
+	if (!at_word(p, "verdict"))
+		return false;
+	next(p);
+	d->data.n = 1;
+	d->data.fields[0] = &type_verdict;
+	return true;
+}
+
+/* Behind the colon of a map's type. */
+static void parse_data_type(struct parser *p, struct set_decl *d, bool is_typeof)
+{
+	if (parse_object_kind(p, &d->obj)) {
+		d->flags |= SETF_OBJECT;
+		return;
+	}
+	d->data.interval = accept_kw(p, KW_INTERVAL);
+	if (!is_typeof)
+		parse_type(p, &d->data);
+	else if (!parse_typeof_data(p, d))
+		d->data.of = parse_concat(p);
+}
+
+static void parse_set_type(struct parser *p, struct set_decl *d, bool is_map)
+{
+	struct loc start = here(p);
+	if (d->key.n || d->key.of)
+		parse_error(p, start, "%s", once);
+	bool is_typeof = at_kw(p, KW_TYPEOF);
+	next(p);
+	if (is_typeof)
+		d->key.of = parse_concat(p);
+	else
+		parse_type(p, &d->key);
+	if (is_map) {
+		expect(p, T_COLON, "colon");
+		parse_data_type(p, d, is_typeof);
+	}
+	d->type_loc = span(p, start);
+}
+
+static uint32_t parse_set_flags(struct parser *p)
+{
+	uint32_t flags = 0;
+	next(p);
+	do {
+		if (accept_kw(p, KW_CONSTANT))
+			flags |= SETF_CONSTANT;
+		else if (accept_kw(p, KW_INTERVAL))
+			flags |= SETF_INTERVAL;
+		else if (accept_kw(p, KW_TIMEOUT))
+			flags |= SETF_TIMEOUT;
+		else if (accept_kw(p, KW_DYNAMIC))
+			flags |= SETF_DYNAMIC;
+		else
+			syntax_error(p, "constant or interval or dynamic or timeout");
+	} while (accept(p, T_COMMA));
+	return flags;
+}
+
+static void parse_set_policy(struct parser *p, struct set_decl *d)
+{
+	next(p);
+	d->policy_memory = accept_word(p, "memory");
+	if (!d->policy_memory)
+		if (!accept_word(p, "performance"))
+			syntax_error(p, "performance or memory");
+	d->has_policy = true;
+}
+
+static void parse_elements(struct parser *p, struct set_body *b)
+{
+	struct loc start = here(p);
+	next(p);
+	expect(p, T_ASSIGN, "'='");
+	struct cmd *c = cmd_from(p, b->set, CO_ELEMENTS, start);
+	c->inline_block = true;
+	c->expr = parse_set_or_variable(p);
+	c->loc = span(p, start);
+	if (c->expr->kind != EX_SET || c->expr->list.n)
+		cmd_list_add(b->elements, c);
+}
+
+static void parse_set_stmts(struct parser *p, struct set_decl *d)
+{
+	struct stmt **last = &d->stmts;
+	while (*last)
+		last = &(*last)->next;
+	while (at_stateful(p)) {
+		*last = parse_stateful(p);
+		last = &(*last)->next;
+	}
+}
+
+static void set_item(struct parser *p, void *arg)
+{
+	struct set_body *b = arg;
+	struct set_decl *d = b->set->set_decl;
+	switch (p->tok.kw) {
+	case KW_TYPE:
+	case KW_TYPEOF:
+		parse_set_type(p, d, d->flags & SETF_MAP);
+		break;
+	case KW_FLAGS:
+		d->flags |= parse_set_flags(p);
+		break;
+	case KW_TIMEOUT:
+		next(p);
+		d->timeout = parse_time(p);
+		break;
+	case KW_GC_INTERVAL:
+		next(p);
+		d->gc_interval = parse_time(p);
+		break;
+	case KW_SIZE:
+		next(p);
+		d->size = (uint32_t)parse_number_max(p, UINT32_MAX);
+		break;
+	case KW_POLICY:
+		parse_set_policy(p, d);
+		break;
+	case KW_AUTO_MERGE:
+		next(p);
+		d->auto_merge = true;
+		break;
+	case KW_COMMENT:
+		if (d->comment)
+			parse_error(p, here(p), "%s", once);
+		d->comment = parse_comment(p);
+		break;
+	case KW_ELEMENTS:
+		parse_elements(p, b);
+		break;
+	default:
+		if (!at_stateful(p))
+			syntax_error(p, NULL);
+		parse_set_stmts(p, d);
+		break;
+	}
+	end_of_item(p);
+}
+
+void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *elements)
+{
+	struct set_body b = {set, elements};
+	set->set_decl = arena_new(p->a, struct set_decl);
+	set->set_decl->flags = set->obj == CO_MAP ? SETF_MAP : 0;
+	set->set_decl->type_loc = here(p);
+	parse_block(p, set_item, &b);
+}
+
+/* --- Flowtables
+ * --------------------------------------------------------------------------------------- */
+
+static void flowtable_item(struct parser *p, void *arg)
+{
+	struct flowtable_decl *d = ((struct cmd *)arg)->flowtable_decl;
+	switch (p->tok.kw) {
+	case KW_HOOK:
+		next(p);
+		d->hook = parse_hook(p);
+		parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
+		break;
+	case KW_DEVICES:
+		parse_devices(p, &d->devices);
+		break;
+	case KW_COUNTER:
+		next(p);
+		d->counter = true;
+		break;
+	case KW_FLAGS:
+		next(p);
+		expect_kw(p, KW_OFFLOAD);
+		d->offload = true;
+		break;
+	default:
+		syntax_error(p, NULL);
+	}
+	end_of_item(p);
+}
+
+void parse_flowtable_block(struct parser *p, struct cmd *flowtable)
+{
+	flowtable->flowtable_decl = arena_new(p->a, struct flowtable_decl);
+	parse_block(p, flowtable_item, flowtable);
+}
+
+/* --- Tables
+ * --------------------------------------------------------------------------------------------- */
+
+struct table_body {
+	struct cmd *table;
+	struct cmd_list chains, objects, sets, flowtables, elements, rules;
+};
+
+static void parse_table_flags(struct parser *p, struct table_decl *d)
+{
+	static const struct {
+		const char *name;
+		uint32_t flag;
+	} flags[] = {
+		{"dormant", TABLEF_DORMANT}, {"owner", TABLEF_OWNER}, {"persist", TABLEF_PERSIST}};
+	next(p);
+	do {
+		unsigned i = 0;
+		if (!at(p, T_WORD))
+			syntax_error(p, "string");
+		while (i < ARRAY_SIZE(flags) && !at_word(p, flags[i].name))
+			i++;
+		if (i == ARRAY_SIZE(flags))
+			parse_error(p, here(p), "unknown table option %.*s", (int)p->tok.len,
+				    p->tok.text);
+		d->flags |= flags[i].flag;
+		next(p);
+	} while (accept(p, T_COMMA));
+}
+
+/* The word that says what is declared was taken; the name follows. */
+static struct cmd *member(struct parser *p, struct table_body *b, enum cmd_obj obj,
+			  struct loc start)
+{
+	struct cmd *c = cmd_from(p, b->table, obj, start);
+	struct name_at name = parse_identifier(p);
+	c->inline_block = true;
+	if (obj == CO_CHAIN)
+		c->chain = name;
+	else
+		c->name = name;
+	c->loc = span(p, start);
+	if (!at(p, T_LBRACE))
+		syntax_error(p, "'{'");
+	return c;
+}
+
+static void table_item(struct parser *p, void *arg)
+{
+	struct table_body *b = arg;
+	struct loc start = here(p);
+	enum keyword kw = p->tok.kw;
+	enum obj_kind kind;
+	struct cmd *c;
+	if (parse_object_kind(p, &kind)) {
+		c = member(p, b, CO_OBJECT, start);
+		c->obj_kind = kind;
+		cmd_list_add(&b->objects, c);
+		parse_object_body(p, c);
+		end_of_item(p);
+		return;
+	}
+	switch (kw) {
+	case KW_FLAGS:
+		parse_table_flags(p, &b->table->table_decl);
+		break;
+	case KW_COMMENT:
+		if (b->table->table_decl.comment)
+			parse_error(p, start, "%s", once);
+		b->table->table_decl.comment = parse_comment(p);
+		break;
+	case KW_CHAIN:
+		next(p);
+		c = member(p, b, CO_CHAIN, start);
+		cmd_list_add(&b->chains, c);
+		parse_chain_block(p, c, &b->rules);
+		break;
+	case KW_SET:
+	case KW_MAP:
+		next(p);
+		c = member(p, b, kw == KW_SET ? CO_SET : CO_MAP, start);
+		cmd_list_add(&b->sets, c);
+		parse_set_block(p, c, &b->elements);
+		break;
+	case KW_FLOWTABLE:
+		next(p);
+		c = member(p, b, CO_FLOWTABLE, start);
+		cmd_list_add(&b->flowtables, c);
+		parse_flowtable_block(p, c);
+		break;
+	default:
+		syntax_error(p, NULL);
+	}
+	end_of_item(p);
+}
+
+void parse_table_block(struct parser *p, struct cmd *table, struct cmd_list *contents)
+{
+	/* In the arena: an error may jump out of the middle of it. */
+	struct table_body *b = arena_new(p->a, struct table_body);
+	b->table = table;
+	b->chains = CMD_LIST_INIT(b->chains);
+	b->objects = CMD_LIST_INIT(b->objects);
+	b->sets = CMD_LIST_INIT(b->sets);
+	b->flowtables = CMD_LIST_INIT(b->flowtables);
+	b->elements = CMD_LIST_INIT(b->elements);
+	b->rules = CMD_LIST_INIT(b->rules);
+	parse_block(p, table_item, b);
+	cmd_list_join(contents, &b->chains);
+	cmd_list_join(contents, &b->objects);
+	cmd_list_join(contents, &b->sets);
+	cmd_list_join(contents, &b->flowtables);
+	cmd_list_join(contents, &b->elements);
+	cmd_list_join(contents, &b->rules);
+}

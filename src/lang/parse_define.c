@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse_define: variables and includes: what may stand in every block.
+ *
+ * A variable is found in its scope or one around it. Each use is a clone, whose cost is bounded for
+ * all uses together. An include reads its files at once and puts them before what follows, so that
+ * blocks may reach over files, as in nft; glob's matches come in alphabetical order, directories
+ * and hidden files are passed over.
+ */
+#include "lang/parser.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+/* --- Variables ------------------------------------------------------------------------------ */
+
+static struct variable *find_in(const struct scope *s, const char *name, uint32_t len)
+{
+	struct variable *v = map_find(&s->by_name, name, len);
+	return v && v->value ? v : NULL;
+}
+
+static struct variable *find(const struct parser *p, const char *name, uint32_t len)
+{
+	for (const struct scope *s = p->scope; s; s = s->parent) {
+		struct variable *v = find_in(s, name, len);
+		if (v)
+			return v;
+	}
+	return NULL;
+}
+
+/*
+ * The number of edits that turn a into b: insertions, deletions, changes and swaps of neighbours
+ * (optimal string alignment).
+ */
+static unsigned edit_distance(const char *a, unsigned na, const char *b, unsigned nb)
+{
+	unsigned rows[3][NAME_COMPARED_MAX + 1], *before = rows[0], *above = rows[1],
+						 *row = rows[2];
+	for (unsigned j = 0; j <= nb; j++)
+		above[j] = j;
+	for (unsigned i = 1; i <= na; i++) {
+		row[0] = i;
+		for (unsigned j = 1; j <= nb; j++) {
+			unsigned d = above[j - 1] + (a[i - 1] != b[j - 1]);
+			d = MIN(d, MIN(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d = MIN(d, before[j - 2] + 1);
+			row[j] = d;
+		}
+		unsigned *t = before;
+		before = above;
+		above = row;
+		row = t;
+	}
+	return above[nb];
+}
+
+/* How many edits still make a likely slip; nft's measure. */
+static unsigned likely_edits(unsigned na, unsigned nb)
+{
+	unsigned max = MAX(na, nb), min = MIN(na, nb);
+	if (max <= 1)
+		return 0;
+	return max - min <= 1 ? 1 + (max + 2) / 3 : (max + 4) / 3;
+}
+
+static const struct variable *find_similar(const struct parser *p, const struct token *t)
+{
+	const struct variable *best = NULL;
+	unsigned best_distance = UINT_MAX;
+	if (t->len > NAME_COMPARED_MAX)
+		return NULL;
+	for (const struct scope *s = p->scope; s; s = s->parent)
+		for (const struct variable *v = s->vars; v; v = v->next) {
+			if (!v->value || v->len > NAME_COMPARED_MAX)
+				continue;
+			unsigned d = edit_distance(t->text, t->len, v->name, v->len);
+			if (d <= likely_edits(t->len, v->len) && d < best_distance) {
+				best = v;
+				best_distance = d;
+			}
+		}
+	return best;
+}
+
+struct expr *parse_variable(struct parser *p)
+{
+	next(p);
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	struct token t = p->tok;
+	struct variable *v = find(p, t.text, t.len);
+	if (!v) {
+		const struct variable *similar = find_similar(p, &t);
+		if (similar)
+			parse_error(p, here(p),
+				    "unknown identifier '%.*s'; did you mean identifier ‘%.*s’?",
+				    (int)t.len, t.text, (int)similar->len, similar->name);
+		parse_error(p, here(p), "unknown identifier '%.*s'", (int)t.len, t.text);
+	}
+	p->nodes += v->nodes;
+	if (p->nodes > VARIABLE_NODES_MAX)
+		parse_error(p, here(p), "variables expand to more than %d values",
+			    VARIABLE_NODES_MAX);
+	next(p);
+	return expr_clone(p->a, v->value);
+}
+
+/* Counts the nodes of a tree; returns its depth. */
+static unsigned measure(const struct expr *e, uint32_t *nodes)
+{
+	unsigned depth = 0, d;
+	if (!e)
+		return 0;
+	++*nodes;
+	switch ((enum expr_kind)e->kind) {
+	case EX_SET:
+	case EX_LIST:
+	case EX_CONCAT:
+		for (uint32_t i = 0; i < e->list.n; i++) {
+			d = measure(e->list.items[i], nodes);
+			depth = MAX(depth, d);
+		}
+		break;
+	case EX_PREFIX:
+		depth = measure(e->prefix.base, nodes);
+		break;
+	case EX_RANGE:
+	case EX_BINOP:
+	case EX_COMPARE:
+		depth = measure(e->pair.left, nodes);
+		d = measure(e->pair.right, nodes);
+		depth = MAX(depth, d);
+		break;
+	case EX_ELEM:
+		depth = measure(e->elem->key, nodes);
+		d = measure(e->elem->data, nodes);
+		depth = MAX(depth, d);
+		for (const struct stmt *s = e->elem->stmts; s; s = s->next)
+			++*nodes;
+		break;
+	case EX_VERDICT:
+		depth = measure(e->verdict.name, nodes);
+		break;
+	default:
+		break;
+	}
+	return depth + 1;
+}
+
+static struct expr *parse_initializer(struct parser *p)
+{
+	struct loc start = here(p);
+	if (accept(p, T_DASH)) {
+		struct token t = p->tok;
+		if (!at(p, T_NUMBER))
+			syntax_error(p, "number");
+		next(p);
+		struct expr *e = expr_new(p->a, EX_SYMBOL, span(p, start));
+		e->flags = EXF_NUMBER;
+		e->symbol.text = arena_printf(p->a, "-%.*s", (int)t.len, t.text);
+		e->symbol.len = t.len + 1;
+		return e;
+	}
+	return at(p, T_LBRACE) ? parse_set_literal(p, true) : parse_rhs(p);
+}
+
+static void variable_add(struct parser *p, struct variable *v)
+{
+	int err = map_insert(&p->scope->by_name, v->name, v->len, v);
+	if (err)
+		parse_oom(p);
+	v->next = p->scope->vars;
+	p->scope->vars = v;
+}
+
+static void parse_definition(struct parser *p, bool again)
+{
+	next(p);
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	struct token name = p->tok;
+	struct loc loc = here(p);
+	next(p);
+	expect(p, T_ASSIGN, "'='");
+	struct expr *value = parse_initializer(p);
+	uint32_t nodes = 0;
+	if (measure(value, &nodes) > VARIABLE_DEPTH_MAX)
+		parse_error(p, value->loc, "too many levels of nesting in a variable, at most %d",
+			    VARIABLE_DEPTH_MAX);
+	if (!at_separator(p) && !at(p, T_EOF) && !at(p, T_RBRACE))
+		syntax_error(p, "newline or semicolon");
+	if (!again && find(p, name.text, name.len))
+		parse_error(p, loc, "redefinition of symbol '%.*s'", (int)name.len, name.text);
+	struct variable *v = map_find(&p->scope->by_name, name.text, name.len);
+	if (!v) {
+		v = arena_new(p->a, struct variable);
+		v->name = name.text;
+		v->len = name.len;
+		variable_add(p, v);
+	}
+	v->value = value;
+	v->nodes = nodes;
+	end_of_item(p);
+}
+
+static void parse_undefine(struct parser *p)
+{
+	next(p);
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	struct variable *v = find_in(p->scope, p->tok.text, p->tok.len);
+	if (v)
+		v->value = NULL;
+	next(p);
+	end_of_item(p);
+}
+
+/* --- Includes ------------------------------------------------------------------------------- */
+
+/* How many files include this one. */
+static unsigned include_depth(const struct source_set *sources, uint32_t src)
+{
+	unsigned depth = 0;
+	const struct source *s = source_at(sources, src);
+	while (s && (s = source_at(sources, s->included_at.src)))
+		depth++;
+	return depth;
+}
+
+/* Puts the files before what follows. The last comes first, so that the first is read first. */
+static int push_files(struct parser *p, const glob_t *g, struct loc loc)
+{
+	for (size_t i = g->gl_pathc; i-- > 0;) {
+		struct stat st;
+		const char *path = g->gl_pathv[i];
+		if (!stat(path, &st) && S_ISDIR(st.st_mode))
+			continue;
+		int src = source_add_file(p->sources, path, loc);
+		if (src == -ENOMEM)
+			return src;
+		if (src < 0) {
+			diag_error(p->sources, loc, "Could not open file \"%s\": %s", path,
+				   strerror(-src));
+			return src;
+		}
+		const struct source *s = source_at(p->sources, (uint32_t)src);
+		if (vec_push(&p->outer, p->in))
+			return -ENOMEM;
+		p->in = (struct input){s->text, (uint32_t)s->len, 0, (uint32_t)src};
+	}
+	return 0;
+}
+
+/* 1 if `path` matched nothing. */
+static int push_path(struct parser *p, const char *path, struct loc loc)
+{
+	glob_t g;
+	int err = glob(path, 0, NULL, &g);
+	if (err == GLOB_NOMATCH)
+		return 1;
+	if (err)
+		return err == GLOB_NOSPACE ? -ENOMEM : -EIO;
+	int ret = push_files(p, &g, loc);
+	globfree(&g);
+	return ret;
+}
+
+/* Where the working directory is meant, whatever the search path says. */
+static bool is_fixed(const char *path)
+{
+	return path[0] == '/' || !strncmp(path, "./", 2) || !strncmp(path, "../", 3);
+}
+
+static void include_file(struct parser *p, const char *path, struct loc loc)
+{
+	static const char *const here_only[] = {"", NULL};
+	const char *const *dirs = p->options ? p->options->include_path : NULL;
+	int ret = 1;
+	if (is_fixed(path) || !dirs)
+		dirs = here_only;
+	for (; *dirs && ret == 1; dirs++) {
+		const char *full = **dirs ? arena_printf(p->a, "%s/%s", *dirs, path) : path;
+		ret = push_path(p, full, loc);
+	}
+	if (ret == -ENOMEM)
+		parse_oom(p);
+	if (ret == -EIO || (ret == 1 && !strpbrk(path, "*?[")))
+		parse_error(p, loc, "File not found: %s", path);
+	if (ret < 0)
+		longjmp(*p->recover, 1);
+}
+
+static void parse_include(struct parser *p)
+{
+	struct loc start = here(p);
+	next(p);
+	if (!at(p, T_QUOTED))
+		syntax_error(p, "quoted string");
+	const char *path = arena_strndup(p->a, p->tok.text, p->tok.len);
+	next(p);
+	struct loc loc = span(p, start);
+	if (!at_separator(p) && !at(p, T_EOF) && !at(p, T_RBRACE))
+		syntax_error(p, "newline or semicolon");
+	if (include_depth(p->sources, loc.src) + 1 >= INCLUDE_DEPTH_MAX)
+		parse_error(p, loc, "Include nested too deeply, max %u levels", INCLUDE_DEPTH_MAX);
+	/* The token that follows is read again, behind the files. */
+	if (p->tok_src == p->in.src)
+		p->in.pos = p->tok.begin;
+	include_file(p, path, loc);
+	p->tok.type = T_NEWLINE;
+	next(p);
+}
+
+bool parse_common(struct parser *p)
+{
+	switch (p->tok.kw) {
+	case KW_DEFINE:
+		parse_definition(p, false);
+		return true;
+	case KW_REDEFINE:
+		parse_definition(p, true);
+		return true;
+	case KW_UNDEFINE:
+		parse_undefine(p);
+		return true;
+	case KW_INCLUDE:
+		parse_include(p);
+		return true;
+	default:
+		return false;
+	}
+}

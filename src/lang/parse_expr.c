@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse_expr: expressions: operators, concatenations, ranges, lists, sets, maps and verdicts.
+ *
+ * Three places differ in what a word means. Left of an operator `ip` begins a header field; right
+ * of one it is a name (of a protocol); in a statement's argument it is a field if a field's name
+ * follows, else a name.
+ */
+#include "lang/parser.h"
+
+enum place { LEFT, RIGHT, ARGUMENT };
+
+static struct expr *parse_binary(struct parser *p, enum place place, unsigned level, bool operand);
+
+/* Reserved words that are names of values too: of protocols, types and directions. */
+static bool is_value_word(enum keyword k)
+{
+	switch (k) {
+	case KW_AH:
+	case KW_ARP:
+	case KW_COMP:
+	case KW_DCCP:
+	case KW_DNAT:
+	case KW_DST:
+	case KW_ECN:
+	case KW_ESP:
+	case KW_ETHER:
+	case KW_EXISTS:
+	case KW_HBH:
+	case KW_ICMP:
+	case KW_ICMPV6:
+	case KW_IGMP:
+	case KW_IP:
+	case KW_IP6:
+	case KW_MISSING:
+	case KW_REDIRECT:
+	case KW_RESET:
+	case KW_RT:
+	case KW_SCTP:
+	case KW_SNAT:
+	case KW_TCP:
+	case KW_UDP:
+	case KW_UDPLITE:
+	case KW_VLAN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool at_plain_symbol(const struct parser *p)
+{
+	switch (p->tok.type) {
+	case T_WORD:
+		return !keyword_is_reserved(p->tok.kw);
+	case T_QUOTED:
+	case T_WILDCARD:
+	case T_NUMBER:
+	case T_LITERAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool at_symbol(const struct parser *p)
+{
+	return at_plain_symbol(p) || (at(p, T_WORD) && is_value_word(p->tok.kw));
+}
+
+/* Whether the header's word stands for the protocol: no field of it follows. */
+static bool is_header_name(const struct parser *p)
+{
+	if (!is_value_word(p->tok.kw))
+		return false;
+	struct token t = peek(p);
+	if (t.type != T_WORD)
+		return true;
+	const struct proto_header *h = proto_find(p->tok.text, p->tok.len);
+	if (h)
+		return !proto_field_find(h, t.text, t.len) && !proto_find(t.text, t.len) &&
+		       !(t.len == 6 && !memcmp(t.text, "option", 6)) &&
+		       !(t.len == 5 &&
+			 (!memcmp(t.text, "chunk", 5) || !memcmp(t.text, "saddr", 5) ||
+			  !memcmp(t.text, "daddr", 5)));
+	const struct proto_option *o = option_find(OPT_EXTHDR, p->tok.text, p->tok.len);
+	return !o || !option_field_find(o, t.text, t.len);
+}
+
+static struct expr *parse_primary(struct parser *p, enum place place, bool operand)
+{
+	if (accept(p, T_LPAREN)) {
+		enter_by(p, 1);
+		struct expr *e = parse_binary(p, place, 0, operand);
+		leave_by(p, 1);
+		expect(p, T_RPAREN, "')'");
+		return e;
+	}
+	if (at(p, T_DOLLAR))
+		return parse_variable(p);
+	bool name = (place == ARGUMENT || operand) && is_header_name(p);
+	if (place != RIGHT && !name) {
+		struct expr *e = parse_selector(p);
+		if (e)
+			return e;
+	}
+	if (name || (place == LEFT && !operand ? at_plain_symbol(p) : at_symbol(p)))
+		return symbol_take(p);
+	syntax_error(p, NULL);
+}
+
+static enum expr_op binary_op(enum tok t, unsigned *level)
+{
+	switch (t) {
+	case T_OR:
+		*level = 0;
+		return OP_OR;
+	case T_XOR:
+		*level = 1;
+		return OP_XOR;
+	case T_AND:
+		*level = 2;
+		return OP_AND;
+	case T_LSHIFT:
+		*level = 3;
+		return OP_LSHIFT;
+	case T_RSHIFT:
+		*level = 3;
+		return OP_RSHIFT;
+	default:
+		return OP_NONE;
+	}
+}
+
+static struct expr *binop(struct parser *p, enum expr_op op, struct expr *left, struct expr *right)
+{
+	struct expr *e = expr_new(p->a, EX_BINOP, loc_join(left->loc, right->loc));
+	e->op = (uint8_t)op;
+	e->pair.left = left;
+	e->pair.right = right;
+	return e;
+}
+
+/* Operators of at least `level`: | ^ & << >>, the last bind tightest; all group to the left. */
+static struct expr *parse_binary(struct parser *p, enum place place, unsigned level, bool operand)
+{
+	struct expr *left = parse_primary(p, place, operand);
+	unsigned l, chained = 0;
+	enum expr_op op;
+	while ((op = binary_op(p->tok.type, &l)) && l >= level) {
+		enter_by(p, 1);
+		chained++;
+		next(p);
+		left = binop(p, op, left, parse_binary(p, place, l + 1, true));
+	}
+	leave_by(p, chained);
+	return left;
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+/* value, value/len, value-value */
+static struct expr *parse_multi(struct parser *p, enum place place)
+{
+	struct expr *left = parse_binary(p, place, 0, false);
+	if (at(p, T_SLASH) && peek(p).type == T_NUMBER) {
+		next(p);
+		uint32_t len = (uint32_t)parse_number_max(p, UINT32_MAX);
+		struct expr *e = expr_new(p->a, EX_PREFIX, span(p, left->loc));
+		e->prefix.base = left;
+		e->prefix.len = len;
+		return e;
+	}
+	if (!accept(p, T_DASH))
+		return left;
+	struct expr *right = parse_binary(p, place, 0, false);
+	struct expr *e = expr_new(p->a, EX_RANGE, loc_join(left->loc, right->loc));
+	e->pair.left = left;
+	e->pair.right = right;
+	return e;
+}
+
+/* first sep second sep ...: a list of that kind; `first` alone if there is no separator. */
+static struct expr *parse_chain(struct parser *p, enum place place, struct expr *first,
+				enum tok separator, enum expr_kind kind)
+{
+	if (!at(p, separator))
+		return first;
+	struct expr *e = expr_new(p->a, kind, first->loc);
+	expr_list_add(p->a, &e->list, first);
+	while (accept(p, separator))
+		expr_list_add(p->a, &e->list, parse_multi(p, place));
+	e->loc = span(p, e->loc);
+	return e;
+}
+
+struct expr *parse_rhs_concat(struct parser *p)
+{
+	return parse_chain(p, RIGHT, parse_multi(p, RIGHT), T_DOT, EX_CONCAT);
+}
+
+struct expr *parse_setref(struct parser *p)
+{
+	struct loc start = here(p);
+	next(p);
+	struct name_at name = parse_identifier(p);
+	struct expr *e = expr_new(p->a, EX_SETREF, span(p, start));
+	e->setref.name = name.text;
+	return e;
+}
+
+struct expr *parse_rhs(struct parser *p)
+{
+	if (at(p, T_LBRACE))
+		return parse_set_literal(p, false);
+	if (at(p, T_AT))
+		return parse_setref(p);
+	struct expr *e = parse_rhs_concat(p);
+	if (e->kind == EX_CONCAT)
+		return e;
+	return parse_chain(p, RIGHT, e, T_COMMA, EX_LIST);
+}
+
+struct expr *parse_concat(struct parser *p)
+{
+	struct expr *first = parse_binary(p, LEFT, 0, false);
+	if (!at(p, T_DOT))
+		return first;
+	struct expr *e = expr_new(p->a, EX_CONCAT, first->loc);
+	expr_list_add(p->a, &e->list, first);
+	while (accept(p, T_DOT))
+		expr_list_add(p->a, &e->list, parse_binary(p, LEFT, 0, false));
+	e->loc = span(p, e->loc);
+	return e;
+}
+
+struct expr *parse_map_of(struct parser *p, struct expr *key)
+{
+	bool vmap = at_kw(p, KW_VMAP);
+	if (!vmap && !at_kw(p, KW_MAP))
+		return NULL;
+	next(p);
+	struct expr *to;
+	if (at(p, T_LBRACE))
+		to = parse_set_literal(p, false);
+	else if (at(p, T_AT))
+		to = parse_setref(p);
+	else if (at(p, T_DOLLAR))
+		to = parse_variable(p);
+	else
+		syntax_error(p, "'{' or @ or '$'");
+	struct expr *e = expr_new(p->a, EX_MAP, span(p, key->loc));
+	e->map.key = key;
+	e->map.to = to;
+	e->map.vmap = vmap;
+	return e;
+}
+
+struct expr *parse_stmt_concat(struct parser *p)
+{
+	return parse_chain(p, ARGUMENT, parse_multi(p, ARGUMENT), T_DOT, EX_CONCAT);
+}
+
+struct expr *parse_stmt_map_or_value(struct parser *p)
+{
+	struct expr *e = parse_stmt_concat(p);
+	return at_kw(p, KW_MAP) ? parse_map_of(p, e) : e;
+}
+
+struct expr *parse_stmt_expr(struct parser *p)
+{
+	struct expr *e = parse_stmt_map_or_value(p);
+	if (e->kind == EX_CONCAT || e->kind == EX_MAP)
+		return e;
+	return parse_chain(p, ARGUMENT, e, T_COMMA, EX_LIST);
+}
+
+struct expr *parse_stmt_value(struct parser *p)
+{
+	return parse_multi(p, ARGUMENT);
+}
+
+/* --- Verdicts -----------------------------------------------------------------------------------
+ */
+
+bool at_verdict(const struct parser *p)
+{
+	switch (p->tok.kw) {
+	case KW_ACCEPT:
+	case KW_DROP:
+	case KW_CONTINUE:
+	case KW_RETURN:
+	case KW_JUMP:
+	case KW_GOTO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+struct expr *parse_verdict(struct parser *p)
+{
+	struct expr *e = expr_new(p->a, EX_VERDICT, here(p));
+	switch (p->tok.kw) {
+	case KW_ACCEPT:
+		e->verdict.code = VERDICT_ACCEPT;
+		break;
+	case KW_DROP:
+		e->verdict.code = VERDICT_DROP;
+		break;
+	case KW_CONTINUE:
+		e->verdict.code = VERDICT_CONTINUE;
+		break;
+	case KW_RETURN:
+		e->verdict.code = VERDICT_RETURN;
+		break;
+	case KW_JUMP:
+		e->verdict.code = VERDICT_JUMP;
+		break;
+	case KW_GOTO:
+		e->verdict.code = VERDICT_GOTO;
+		break;
+	default:
+		syntax_error(p, NULL);
+	}
+	next(p);
+	if (e->verdict.code != VERDICT_JUMP && e->verdict.code != VERDICT_GOTO)
+		return e;
+	if (at(p, T_DOLLAR))
+		e->verdict.name = parse_variable(p);
+	else if (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
+		e->verdict.name = symbol_take(p);
+	else
+		syntax_error(p, "string or '$'");
+	e->loc = span(p, e->loc);
+	return e;
+}
+
+/* --- Sets ---------------------------------------------------------------------------------------
+ */
+
+void parse_elem_options(struct parser *p, struct set_elem *e)
+{
+	struct stmt **last = &e->stmts;
+	for (;;) {
+		switch (p->tok.kw) {
+		case KW_TIMEOUT:
+			next(p);
+			e->has_timeout = true;
+			e->timeout_never = accept_word(p, "never");
+			if (!e->timeout_never)
+				e->timeout = parse_time(p);
+			break;
+		case KW_EXPIRES:
+			next(p);
+			e->has_expires = true;
+			if (!accept_word(p, "never"))
+				e->expires = parse_time(p);
+			break;
+		case KW_COMMENT:
+			e->comment = parse_comment(p);
+			break;
+		default:
+			if (!at_stateful(p))
+				return;
+			*last = parse_stateful(p);
+			last = &(*last)->next;
+			break;
+		}
+	}
+}
+
+static bool has_options(const struct set_elem *e)
+{
+	return e->data || e->has_timeout || e->has_expires || e->comment || e->stmts;
+}
+
+static struct expr *parse_data(struct parser *p)
+{
+	return at_verdict(p) ? parse_verdict(p) : parse_rhs_concat(p);
+}
+
+/* A key; a variable may bring a whole set, a nested one is taken for its members. */
+static struct expr *parse_key(struct parser *p)
+{
+	if (at(p, T_LBRACE))
+		return parse_set_literal(p, true);
+	if (at(p, T_ASTERISK)) {
+		struct expr *e = expr_new(p->a, EX_CATCHALL, here(p));
+		next(p);
+		return e;
+	}
+	return parse_rhs_concat(p);
+}
+
+static void set_add(struct parser *p, struct expr *set, struct expr *e)
+{
+	if (e->kind != EX_SET) {
+		expr_list_add(p->a, &set->list, e);
+		return;
+	}
+	for (uint32_t i = 0; i < e->list.n; i++)
+		expr_list_add(p->a, &set->list, e->list.items[i]);
+}
+
+static void parse_member(struct parser *p, struct expr *set)
+{
+	/* The member that is one word is nearly all that large sets have. */
+	if (at_plain_symbol(p)) {
+		char after = lex_next_byte(p->in.text, p->in.len, p->in.pos);
+		if (after == ',' || after == '}') {
+			expr_list_add(p->a, &set->list, symbol_take(p));
+			return;
+		}
+	}
+	struct expr *key = parse_key(p);
+	struct set_elem options = {.key = key};
+	parse_elem_options(p, &options);
+	if (accept(p, T_COLON)) {
+		options.data = parse_data(p);
+		parse_elem_options(p, &options);
+	}
+	if (!has_options(&options)) {
+		set_add(p, set, key);
+		return;
+	}
+	struct expr *e = expr_new(p->a, EX_ELEM, span(p, key->loc));
+	e->elem = arena_dup(p->a, &options, sizeof(options));
+	expr_list_add(p->a, &set->list, e);
+}
+
+struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
+{
+	struct expr *set = expr_new(p->a, EX_SET, here(p));
+	expect(p, T_LBRACE, "'{'");
+	enter_by(p, 1);
+	skip_newlines(p);
+	bool empty = at(p, T_RBRACE);
+	if (empty && !may_be_empty)
+		syntax_error(p, NULL);
+	while (!empty) {
+		parse_member(p, set);
+		skip_newlines(p);
+		if (!at(p, T_COMMA) && !at(p, T_RBRACE))
+			syntax_error(p, "comma or '}'");
+		while (at(p, T_COMMA) || at(p, T_NEWLINE))
+			next(p);
+		empty = at(p, T_RBRACE);
+	}
+	leave_by(p, 1);
+	next(p);
+	set->loc = span(p, set->loc);
+	return set;
+}
+
+struct expr *parse_set_or_variable(struct parser *p)
+{
+	if (at(p, T_DOLLAR))
+		return parse_variable(p);
+	if (!at(p, T_LBRACE))
+		syntax_error(p, "'{' or '$'");
+	return parse_set_literal(p, true);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parse_nat: statements that send packets elsewhere: NAT, tproxy, dup, fwd, queue. */
+#include "lang/parser.h"
+
+static bool parse_nat_flag(struct parser *p, uint32_t *flags)
+{
+	if (accept_kw(p, KW_RANDOM))
+		*flags |= NATF_RANDOM;
+	else if (accept_word(p, "fully-random"))
+		*flags |= NATF_FULLY_RANDOM;
+	else if (accept_word(p, "persistent"))
+		*flags |= NATF_PERSISTENT;
+	else
+		return false;
+	return true;
+}
+
+static void parse_nat_flags(struct parser *p, uint32_t *flags)
+{
+	if (!parse_nat_flag(p, flags))
+		return;
+	while (accept(p, T_COMMA))
+		if (!parse_nat_flag(p, flags))
+			syntax_error(p, "random or fully-random or persistent");
+}
+
+static bool at_end(const struct parser *p)
+{
+	return at_separator(p) || at(p, T_RBRACE) || at(p, T_EOF) || at_kw(p, KW_COMMENT);
+}
+
+/* `ip` or `ip6` in front of `to` and its kin; 0 if it is not there. */
+static uint8_t parse_nat_family(struct parser *p)
+{
+	if (!at_kw(p, KW_IP) && !at_kw(p, KW_IP6))
+		return 0;
+	struct token t = peek(p);
+	static const char *const followers[] = {"to", "addr", "interval", "prefix"};
+	for (unsigned i = 0; i < ARRAY_SIZE(followers); i++)
+		if (t.type == T_WORD && t.len == strlen(followers[i]) &&
+		    !memcmp(t.text, followers[i], t.len)) {
+			uint8_t nfproto = at_kw(p, KW_IP) ? 2 : 10;
+			next(p);
+			return nfproto;
+		}
+	return 0;
+}
+
+/* addr, addr:port, :port; an address may be a range, a map, a concatenation. */
+static void parse_target(struct parser *p, struct stmt *s)
+{
+	if (!at(p, T_COLON))
+		s->nat.addr = parse_stmt_expr(p);
+	if (accept(p, T_COLON))
+		s->nat.port = parse_stmt_expr(p);
+}
+
+static void parse_snat(struct parser *p, struct stmt *s)
+{
+	s->nat.nfproto = parse_nat_family(p);
+	bool to = true;
+	if (accept_word(p, "addr")) {
+		expect(p, T_DOT, ".");
+		expect_word(p, "port");
+		s->nat.flags |= NATF_CONCAT;
+	} else if (accept_word(p, "prefix")) {
+		s->nat.flags |= NATF_NETMAP;
+	} else if (accept_kw(p, KW_INTERVAL)) {
+		s->nat.flags |= NATF_INTERVAL;
+	} else {
+		to = s->nat.nfproto;
+	}
+	if (!accept_word(p, "to") && to)
+		syntax_error(p, "to");
+	parse_target(p, s);
+	parse_nat_flags(p, &s->nat.flags);
+}
+
+/* masquerade to :1-100, redirect to :80, redirect to 80 */
+static void parse_masquerade(struct parser *p, struct stmt *s)
+{
+	if (accept_word(p, "to")) {
+		bool colon = accept(p, T_COLON);
+		if (!colon && s->nat.kind == NAT_MASQUERADE)
+			syntax_error(p, "colon");
+		s->nat.port = parse_stmt_expr(p);
+	}
+	parse_nat_flags(p, &s->nat.flags);
+}
+
+struct stmt *parse_nat(struct parser *p)
+{
+	struct stmt *s = stmt_new(p->a, ST_NAT, here(p));
+	switch (p->tok.kw) {
+	case KW_SNAT:
+		s->nat.kind = NAT_SNAT;
+		break;
+	case KW_DNAT:
+		s->nat.kind = NAT_DNAT;
+		break;
+	case KW_MASQUERADE:
+		s->nat.kind = NAT_MASQUERADE;
+		break;
+	default:
+		s->nat.kind = NAT_REDIRECT;
+		break;
+	}
+	next(p);
+	if (s->nat.kind == NAT_SNAT || s->nat.kind == NAT_DNAT)
+		parse_snat(p, s);
+	else if (!at_end(p))
+		parse_masquerade(p, s);
+	return s;
+}
+
+struct stmt *parse_tproxy(struct parser *p)
+{
+	struct stmt *s = stmt_new(p->a, ST_TPROXY, here(p));
+	next(p);
+	s->nat.nfproto = parse_nat_family(p);
+	expect_word(p, "to");
+	parse_target(p, s);
+	return s;
+}
+
+/* dup to ADDR device DEV; fwd to DEV; fwd ip to ADDR device DEV */
+struct stmt *parse_dup(struct parser *p)
+{
+	bool fwd = at_kw(p, KW_FWD);
+	struct stmt *s = stmt_new(p->a, fwd ? ST_FWD : ST_DUP, here(p));
+	next(p);
+	s->dup.nfproto = fwd ? parse_nat_family(p) : 0;
+	expect_word(p, "to");
+	struct expr *to = parse_stmt_expr(p);
+	if (fwd && !s->dup.nfproto) {
+		s->dup.dev = to;
+		return s;
+	}
+	s->dup.to = to;
+	if (fwd)
+		expect_kw(p, KW_DEVICE);
+	else if (!accept_kw(p, KW_DEVICE))
+		return s;
+	s->dup.dev = parse_stmt_expr(p);
+	return s;
+}
+
+static bool parse_queue_flags(struct parser *p, uint32_t *flags)
+{
+	uint32_t before = *flags;
+	do {
+		if (accept_word(p, "bypass"))
+			*flags |= QUEUEF_BYPASS;
+		else if (accept_word(p, "fanout"))
+			*flags |= QUEUEF_FANOUT;
+		else if (*flags == before)
+			return false;
+		else
+			syntax_error(p, "bypass or fanout");
+	} while (accept(p, T_COMMA));
+	return true;
+}
+
+/* queue; queue num 1-3 bypass,fanout; queue flags bypass to EXPR */
+struct stmt *parse_queue(struct parser *p)
+{
+	struct stmt *s = stmt_new(p->a, ST_QUEUE, here(p));
+	next(p);
+	bool flags = accept_kw(p, KW_FLAGS);
+	if (flags && !parse_queue_flags(p, &s->queue.flags))
+		syntax_error(p, "bypass or fanout");
+	if (accept_word(p, "to"))
+		s->queue.num = parse_stmt_map_or_value(p);
+	else if (accept_word(p, "num"))
+		s->queue.num = parse_stmt_value(p);
+	else if (flags)
+		syntax_error(p, "comma or to or num");
+	if (!flags)
+		parse_queue_flags(p, &s->queue.flags);
+	if (!s->queue.num && accept_word(p, "num"))
+		s->queue.num = parse_stmt_value(p);
+	return s;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parser: tokens, errors and blocks; see parser.h. */
+#include "lang/parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void next(struct parser *p)
+{
+	p->last = here(p);
+	p->last_type = p->tok.type;
+	for (;;) {
+		lex(p->in.text, p->in.len, p->in.pos, &p->tok);
+		p->tok_src = p->in.src;
+		p->in.pos = p->tok.end;
+		if (p->tok.type != T_EOF || !p->outer.n)
+			return;
+		p->in = p->outer.items[--p->outer.n];
+		/* A file that ends inside a line ends its last item all the same. */
+		p->tok.type = T_NEWLINE;
+		if (p->last_type != T_NEWLINE && p->last_type != T_SEMICOLON)
+			return;
+	}
+}
+
+struct token peek(const struct parser *p)
+{
+	struct token t;
+	lex(p->in.text, p->in.len, p->in.pos, &t);
+	return t;
+}
+
+struct loc here(const struct parser *p)
+{
+	return (struct loc){p->tok_src, p->tok.begin, p->tok.end};
+}
+
+struct loc span(const struct parser *p, struct loc start)
+{
+	return loc_join(start, p->last);
+}
+
+void parse_error(struct parser *p, struct loc loc, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	diag_verror(p->sources, loc, fmt, ap);
+	va_end(ap);
+	longjmp(*p->recover, 1);
+}
+
+void syntax_error(struct parser *p, const char *expecting)
+{
+	const char *name = token_name(&p->tok);
+	if (expecting)
+		parse_error(p, here(p), "syntax error, unexpected %s, expecting %s", name,
+			    expecting);
+	parse_error(p, here(p), "syntax error, unexpected %s", name);
+}
+
+bool at_word(const struct parser *p, const char *word)
+{
+	size_t n = strlen(word);
+	return p->tok.type == T_WORD && p->tok.len == n && !memcmp(p->tok.text, word, n);
+}
+
+bool accept(struct parser *p, enum tok t)
+{
+	if (p->tok.type != t)
+		return false;
+	next(p);
+	return true;
+}
+
+bool accept_kw(struct parser *p, enum keyword k)
+{
+	if (p->tok.kw != k)
+		return false;
+	next(p);
+	return true;
+}
+
+bool accept_word(struct parser *p, const char *word)
+{
+	if (!at_word(p, word))
+		return false;
+	next(p);
+	return true;
+}
+
+void expect(struct parser *p, enum tok t, const char *expecting)
+{
+	if (!accept(p, t))
+		syntax_error(p, expecting);
+}
+
+void expect_kw(struct parser *p, enum keyword k)
+{
+	if (!accept_kw(p, k))
+		syntax_error(p, keyword_text(k));
+}
+
+void expect_word(struct parser *p, const char *word)
+{
+	if (!accept_word(p, word))
+		syntax_error(p, word);
+}
+
+void skip_newlines(struct parser *p)
+{
+	while (p->tok.type == T_NEWLINE)
+		next(p);
+}
+
+bool at_separator(const struct parser *p)
+{
+	return p->tok.type == T_NEWLINE || p->tok.type == T_SEMICOLON;
+}
+
+void end_of_item(struct parser *p)
+{
+	if (at_separator(p))
+		next(p);
+	else if (!at(p, T_RBRACE) && !at(p, T_EOF))
+		syntax_error(p, "newline or semicolon");
+}
+
+void enter_by(struct parser *p, unsigned levels)
+{
+	if (p->depth + levels > PARSE_DEPTH_MAX)
+		parse_error(p, here(p), "too many levels of nesting, at most %d", PARSE_DEPTH_MAX);
+	p->depth += levels;
+}
+
+void leave_by(struct parser *p, unsigned levels)
+{
+	p->depth -= levels;
+}
+
+/* After an error: on behind the next newline or semicolon, as nft does. */
+static void skip_item(struct parser *p)
+{
+	if (p->sources->n_errors >= p->sources->max_errors)
+		longjmp(*p->stop, 1);
+	while (!at_separator(p)) {
+		if (at(p, T_EOF))
+			longjmp(*p->stop, 1);
+		next(p);
+	}
+	next(p);
+}
+
+void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg, bool top)
+{
+	jmp_buf back, *outer = p->recover;
+	struct scope *scope = p->scope;
+	unsigned depth = p->depth;
+	p->recover = &back;
+	if (setjmp(back)) {
+		p->scope = scope;
+		p->depth = depth;
+		p->recover = &back;
+		skip_item(p);
+	}
+	for (;;) {
+		if (at_separator(p))
+			next(p);
+		else if (at(p, T_EOF) ? top : at(p, T_RBRACE) && !top)
+			break;
+		else if (!parse_common(p))
+			item(p, arg);
+	}
+	p->recover = outer;
+}
+
+void parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg)
+{
+	expect(p, T_LBRACE, "'{'");
+	enter_by(p, 1);
+	scope_open(p);
+	parse_items(p, item, arg, false);
+	scope_close(p);
+	leave_by(p, 1);
+	expect(p, T_RBRACE, "'}'");
+}
+
+void scope_open(struct parser *p)
+{
+	struct scope *s = arena_new(p->a, struct scope);
+	s->parent = p->scope;
+	s->next_made = p->made;
+	p->scope = p->made = s;
+}
+
+void scope_close(struct parser *p)
+{
+	map_free(&p->scope->by_name);
+	p->scope = p->scope->parent;
+}
+
+static void scopes_free(struct parser *p)
+{
+	for (struct scope *s = p->made; s; s = s->next_made)
+		map_free(&s->by_name);
+	p->made = NULL;
+}
+
+void parse_oom(struct parser *p)
+{
+	longjmp(*p->a->on_oom, 1);
+}
+
+/* One text from its first token to its end. */
+static void parse_source(struct parser *p, int src)
+{
+	const struct source *s = source_at(p->sources, (uint32_t)src);
+	p->in = (struct input){s->text, (uint32_t)s->len, 0, (uint32_t)src};
+	p->tok = (struct token){0};
+	p->tok_src = (uint32_t)src;
+	next(p);
+	parse_items(p, parse_line, NULL, true);
+}
+
+static int parse_defines(struct parser *p)
+{
+	const char *const *d = p->options ? p->options->defines : NULL;
+	for (; d && *d; d++) {
+		char *text = arena_printf(&p->sources->arena, "redefine %s\n", *d);
+		int src = text ? source_add(p->sources, SOURCE_STRING, "-D", text, strlen(text),
+					    LOC_NONE)
+			       : -ENOMEM;
+		if (src < 0)
+			return src;
+		parse_source(p, src);
+	}
+	return 0;
+}
+
+static int run(struct parser *p, int src)
+{
+	jmp_buf oom, stop;
+	unsigned before = p->sources->n_errors;
+	jmp_buf *outer = arena_on_oom(p->a, &oom);
+	volatile int ret = 0;
+	if (setjmp(oom)) {
+		ret = -ENOMEM;
+	} else if (!setjmp(stop)) {
+		p->stop = p->recover = &stop;
+		scope_open(p);
+		ret = parse_defines(p);
+		if (!ret)
+			parse_source(p, src);
+	}
+	arena_on_oom(p->a, outer);
+	scopes_free(p);
+	vec_free(&p->outer);
+	if (ret)
+		return ret;
+	if (p->sources->oom)
+		return -ENOMEM;
+	return p->sources->n_errors > before ? -EINVAL : 0;
+}
+
+int parse_text(struct source_set *sources, int src, struct arena *a,
+	       const struct parse_options *options, struct cmd_list *out)
+{
+	struct parser *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->sources = sources;
+	p->a = a;
+	p->options = options;
+	p->out = out;
+	int ret = run(p, src);
+	free(p);
+	return ret;
+}
