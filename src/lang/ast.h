@@ -15,7 +15,9 @@
  * the operator is explicit, OP_EQ and OP_NEQ against sets meaning membership and its opposite.
  * `flags / mask` is `(left & mask) == flags`. A lookup key is the bytes of its fields, each
  * bits_to_bytes() long, without padding; an interface name's wildcard is a prefix of its bytes.
- * Anonymous sets are sorted by key, without duplicates, intervals merged.
+ * Anonymous sets are sorted by key, without duplicates, intervals merged. A reject statement has
+ * the type that its family gives it; in ip and ip6 the default code becomes NULL, since nft does
+ * not list it there, elsewhere the code stays.
  *
  * All nodes live in an arena and point only into it, to constant tables, and (text slices of the
  * unchecked form) into the sources of the load. A rule that the model keeps is a clone in an arena
@@ -333,7 +335,7 @@ struct stmt {
 		} log;
 		struct {
 			enum reject_type type;
-			struct expr *code; /* NULL: the default of the type */
+			struct expr *code; /* checked: NULL lists `reject` alone */
 		} reject;
 		struct {
 			struct expr *target, *value;

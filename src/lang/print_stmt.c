@@ -46,24 +46,18 @@ static void limit_print(const struct limit_spec *l, struct strbuf *out)
 	}
 }
 
-static void synproxy_print(const struct synproxy_spec *s, const char *between, struct strbuf *out)
+/* Each part begins with `before` and ends with `after`. */
+static void synproxy_print(const struct synproxy_spec *s, const char *before, const char *after,
+			   struct strbuf *out)
 {
-	const char *gap = "";
-
-	if (s->has_mss) {
-		strbuf_printf(out, "mss %u", s->mss);
-		gap = between;
-	}
-	if (s->has_wscale) {
-		strbuf_printf(out, "%swscale %u", gap, s->wscale);
-		gap = between;
-	}
-	if (s->timestamp) {
-		strbuf_printf(out, "%stimestamp", gap);
-		gap = " ";
-	}
-	if (s->sack_perm)
-		strbuf_printf(out, "%ssack-perm", gap);
+	if (s->has_mss)
+		strbuf_printf(out, "%smss %u%s", before, s->mss, after);
+	if (s->has_wscale)
+		strbuf_printf(out, "%swscale %u%s", before, s->wscale, after);
+	if (s->timestamp || s->sack_perm)
+		strbuf_printf(out, "%s%s%s%s%s", before, s->timestamp ? "timestamp" : "",
+			      s->timestamp && s->sack_perm ? " " : "",
+			      s->sack_perm ? "sack-perm" : "", after);
 }
 
 static void log_print(const struct stmt *s, struct strbuf *out)
@@ -107,16 +101,13 @@ static void reject_print(const struct stmt *s, const struct lang_env *env, struc
 	const char *name;
 
 	strbuf_puts(out, "reject");
-	if (type == REJECT_DEFAULT)
-		return;
 	if (type == REJECT_TCP_RST) {
 		strbuf_puts(out, " with tcp reset");
 		return;
 	}
-	code = s->reject.code && s->reject.code->kind == EX_VALUE ? expr_u64(s->reject.code)
-	       : type == REJECT_ICMP				  ? 3
-	       : type == REJECT_ICMPV6				  ? 4
-								  : 1;
+	if (type == REJECT_DEFAULT || !s->reject.code)
+		return;
+	code = expr_u64(s->reject.code);
 	if (type == REJECT_ICMPX && code == 1)
 		return;
 	name = env->numeric & NUMERIC_SYMBOLS ? NULL : datatype_symbol(t, code);
@@ -357,10 +348,7 @@ void print_stmt(const struct stmt *s, const struct lang_env *env, struct strbuf 
 		break;
 	case ST_SYNPROXY:
 		strbuf_puts(out, "synproxy");
-		if (s->synproxy.has_mss || s->synproxy.has_wscale || s->synproxy.timestamp ||
-		    s->synproxy.sack_perm)
-			strbuf_putc(out, ' ');
-		synproxy_print(&s->synproxy, " ", out);
+		synproxy_print(&s->synproxy, " ", "", out);
 		break;
 	case ST_NOTRACK:
 		strbuf_puts(out, "notrack");
@@ -481,7 +469,6 @@ void print_object_body(const struct obj_decl *d, const char *indent, const struc
 		       struct strbuf *out)
 {
 	static const struct lang_env no_env;
-	char line[16];
 
 	if (!env)
 		env = &no_env;
@@ -528,12 +515,7 @@ void print_object_body(const struct obj_decl *d, const char *indent, const struc
 		strbuf_printf(out, "%s\"%s\"\n", indent, d->secmark);
 		break;
 	case OBJ_SYNPROXY:
-		strbuf_puts(out, indent);
-		line[0] = '\n';
-		strncpy(line + 1, indent, sizeof(line) - 2);
-		line[sizeof(line) - 1] = 0;
-		synproxy_print(&d->synproxy, line, out);
-		strbuf_putc(out, '\n');
+		synproxy_print(&d->synproxy, indent, "\n", out);
 		break;
 	case OBJ_TUNNEL:
 		tunnel_body_print(d, indent, env, out);
