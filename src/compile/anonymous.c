@@ -6,12 +6,20 @@
 #include "compile/build.h"
 #include "model/check.h"
 
+struct anonymous {
+	const struct expr *elements; /* EX_SET */
+	const struct prog_expr *key;
+	enum anonymous_data data;
+	unsigned data_len;    /* DATA_VALUE */
+	enum obj_kind object; /* DATA_OBJECT */
+};
+
 static const struct expr *item_key(const struct expr *item)
 {
 	return item->kind == EX_ELEM ? item->elem->key : item;
 }
 
-static void desc_fields(struct build *b, struct set_desc *d, const struct prog_expr *key)
+static void desc_fields(struct set_desc *d, const struct prog_expr *key)
 {
 	if (key->kind != PX_CONCAT) {
 		d->n_fields = 1;
@@ -114,16 +122,45 @@ static void item_add(struct build *b, const struct anonymous *a, struct set *set
 		build_fail(b, err);
 }
 
-struct set *anonymous_build(struct build *b, const struct anonymous *a)
+static struct set *owned_set(struct build *b, const struct set_desc *d)
+{
+	struct set *set;
+	int err = set_new(d, &set);
+
+	if (err)
+		build_fail(b, err);
+	err = vec_push(&b->out->sets, set);
+	if (err) {
+		set_free(set);
+		build_fail(b, err);
+	}
+	return set;
+}
+
+struct set *dynamic_build(struct build *b, const struct prog_expr *key, uint32_t size, bool timeout)
+{
+	enum { SIZE_DEFAULT = 65535 };
+	struct set_desc d = {
+		.dynamic = true,
+		.timeout = timeout,
+		.size = size ? size : SIZE_DEFAULT,
+		.ext_new = state_list_ext_new,
+		.ext_free = state_list_ext_free,
+	};
+
+	desc_fields(&d, key);
+	return owned_set(b, &d);
+}
+
+static struct set *anonymous_build(struct build *b, const struct anonymous *a)
 {
 	struct set_desc d = {
 		.ext_new = state_list_ext_new,
 		.ext_free = state_list_ext_free,
 	};
 	struct set *set;
-	int err;
 
-	desc_fields(b, &d, a->key);
+	desc_fields(&d, a->key);
 	d.interval = has_ranges(b, a->elements);
 	d.auto_merge = a->data == DATA_NONE;
 	if (a->data == DATA_VERDICT)
@@ -132,14 +169,7 @@ struct set *anonymous_build(struct build *b, const struct anonymous *a)
 		d.data_len = sizeof(struct model_object *);
 	else if (a->data == DATA_VALUE)
 		d.data_len = (uint16_t)a->data_len;
-	err = set_new(&d, &set);
-	if (err)
-		build_fail(b, err);
-	err = vec_push(&b->out->sets, set);
-	if (err) {
-		set_free(set);
-		build_fail(b, err);
-	}
+	set = owned_set(b, &d);
 	for (uint32_t i = 0; i < a->elements->list.n; i++)
 		item_add(b, a, set, a->elements->list.items[i]);
 	return set;

@@ -94,14 +94,9 @@ void match_build(struct build *b, const struct expr *e);
 
 /* anonymous.c */
 enum anonymous_data { DATA_NONE, DATA_VALUE, DATA_VERDICT, DATA_OBJECT };
-struct anonymous {
-	const struct expr *elements; /* EX_SET */
-	const struct prog_expr *key;
-	enum anonymous_data data;
-	unsigned data_len;    /* DATA_VALUE */
-	enum obj_kind object; /* DATA_OBJECT */
-};
-struct set *anonymous_build(struct build *b, const struct anonymous *a);
+/* An empty one that the rule fills; size 0: the kernel's default. */
+struct set *dynamic_build(struct build *b, const struct prog_expr *key, uint32_t size,
+			  bool timeout);
 /* The set on the right of a lookup: a named one, or made from elements. */
 struct set *set_build(struct build *b, const struct expr *set, const struct prog_expr *key,
 		      enum anonymous_data data, unsigned data_len, enum obj_kind object);

@@ -139,7 +139,8 @@ static int chain_add(struct compiled_root *root, struct base_lists *lists,
 	return err;
 }
 
-static int chains_add(struct compiled_root *root, struct model *m, struct base_lists *lists)
+__attribute__((noinline)) static int chains_add(struct compiled_root *root, struct model *m,
+						struct base_lists *lists)
 {
 	const struct model_link *tables = model_tables(m);
 	int err = 0;

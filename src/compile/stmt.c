@@ -43,6 +43,26 @@ static const struct prog_expr *statement_value(struct build *b, const struct exp
 	return b->no_value ? NULL : p;
 }
 
+/* A number of as many bytes as it is to be stored in. */
+static const struct prog_expr *value_resize(struct build *b, const struct prog_expr *v,
+					    unsigned bits)
+{
+	struct prog_expr *p, *zero;
+
+	if (v->len == bits_to_bytes(bits))
+		return v;
+	if (v->len > 8 || bits > 64)
+		build_fail(b, -EINVAL);
+	zero = expr_make(b, PX_CONST, bits);
+	zero->bytes = arena_alloc(b->arena, zero->len);
+	p = expr_make(b, PX_BINOP, bits);
+	p->binop.op = PB_OR;
+	p->binop.left = v;
+	p->binop.right = zero;
+	expr_check_depth(b, p);
+	return p;
+}
+
 static void no_effect(struct build *b, const char *what)
 {
 	build_note(b, COMPILE_NO_EFFECT, what);
@@ -220,8 +240,7 @@ static void payload_set(struct build *b, const struct stmt *s)
 	op.packet_set.value = statement_value(b, s->assign.value);
 	if (!op.packet_set.value)
 		return;
-	if (op.packet_set.value->len != bits_to_bytes(t->bits))
-		build_fail(b, -EINVAL);
+	op.packet_set.value = value_resize(b, op.packet_set.value, t->bits);
 	build_op(b, &op);
 }
 
@@ -307,6 +326,48 @@ static void queue(struct build *b, const struct stmt *s)
 	build_op(b, &op);
 }
 
+static void connlimit_needs(struct build *b, const struct stmt *stmts)
+{
+	for (const struct stmt *s = stmts; s; s = s->next)
+		if (s->kind == ST_CONNLIMIT)
+			b->out->needs |= NEED_CONNTRACK;
+}
+
+/* What elements that a rule makes are given; NULL if the rule says nothing of it. */
+static const struct state_template *element_states(struct build *b, const struct stmt *stmts)
+{
+	struct state_template *t = NULL;
+	int err = model_state_template(stmts, &t);
+
+	if (!err && t) {
+		err = vec_push(&b->out->templates, t);
+		if (err)
+			state_template_unref(t);
+	}
+	if (err)
+		build_fail(b, err);
+	connlimit_needs(b, stmts);
+	return t;
+}
+
+/* The old form of a dynamic set, which belongs to its rule alone. */
+static void meter(struct build *b, const struct stmt *s)
+{
+	const struct set_elem *e = s->meter.elem;
+	struct prog_op op = {.kind = PO_UPDATE};
+
+	b->out->needs |= NEED_EXACT;
+	op.update.op = e->has_timeout ? PU_UPDATE : PU_ADD;
+	op.update.key = statement_value(b, e->key);
+	if (!op.update.key)
+		return;
+	op.update.set = dynamic_build(b, op.update.key, s->meter.size, e->has_timeout);
+	if (e->has_timeout)
+		op.update.timeout_ns = e->timeout * NS_PER_MS;
+	op.update.template = element_states(b, e->stmts);
+	build_op(b, &op);
+}
+
 static void update(struct build *b, const struct stmt *s)
 {
 	static const uint8_t ops[] = {
@@ -317,8 +378,6 @@ static void update(struct build *b, const struct stmt *s)
 	const struct set_elem *e = s->set.elem;
 	const struct model_set *set = s->set.set->setref.set;
 	struct prog_op op = {.kind = PO_UPDATE};
-	struct state_template *template = NULL;
-	int err;
 
 	b->out->needs |= NEED_EXACT;
 	op.update.op = ops[s->set.op];
@@ -332,28 +391,15 @@ static void update(struct build *b, const struct stmt *s)
 		op.update.data = statement_value(b, e->data);
 		if (!op.update.data)
 			return;
-		if (op.update.data->len != set_desc_of(set->set)->data_len)
-			build_fail(b, -EINVAL);
+		op.update.data =
+			value_resize(b, op.update.data, set_desc_of(set->set)->data_len * 8u);
 	}
 	if (e->timeout_never)
 		op.update.timeout_ns = SET_NEVER;
 	else if (e->has_timeout)
 		op.update.timeout_ns = e->timeout * NS_PER_MS;
-	err = model_state_template(e->stmts, &template);
-	if (!err && template) {
-		err = vec_push(&b->out->templates, template);
-		if (err)
-			state_template_unref(template);
-	}
-	if (err)
-		build_fail(b, err);
-	for (const struct stmt *st = e->stmts; st; st = st->next)
-		if (st->kind == ST_CONNLIMIT)
-			b->out->needs |= NEED_CONNTRACK;
-	for (const struct stmt *st = set->decl.stmts; st; st = st->next)
-		if (st->kind == ST_CONNLIMIT)
-			b->out->needs |= NEED_CONNTRACK;
-	op.update.template = template;
+	op.update.template = element_states(b, e->stmts);
+	connlimit_needs(b, set->decl.stmts);
 	build_op(b, &op);
 }
 
@@ -391,10 +437,11 @@ void stmt_build(struct build *b, const struct stmt *s)
 		ct_set(b, s);
 		break;
 	case ST_PAYLOAD_SET:
-		payload_set(b, s);
-		break;
 	case ST_OPTION_SET:
-		option_set(b, s);
+		if (s->assign.target->kind == EX_OPTION)
+			option_set(b, s);
+		else
+			payload_set(b, s);
 		break;
 	case ST_OPTION_RESET:
 		option_reset(b, s);
@@ -431,6 +478,8 @@ void stmt_build(struct build *b, const struct stmt *s)
 		no_effect(b, s->xt.name ? s->xt.name : "xt");
 		break;
 	case ST_METER:
+		meter(b, s);
+		break;
 	case ST_KINDS:
 		build_fail(b, -EINVAL);
 	}
