@@ -636,7 +636,7 @@ static void from_pipe(void **state)
 static void random_damage(void **state)
 {
 	srand(3);
-	for (unsigned k = 0; k < 3000; k++) {
+	for (unsigned k = 0; k < 1000; k++) {
 		struct file f = k % 2 ? sample_pcap() : sample_pcapng();
 		struct capture *c = NULL;
 
