@@ -404,7 +404,7 @@ static void cut_gzip(void **state)
 		pcap_record(&f, k, (uint32_t)rand(), (uint8_t)rand(), 1, (uint32_t)rand() % 1000);
 	file_write(name, f.b, f.n, true);
 	n = file_read(name, packed, sizeof(packed));
-	for (size_t cut = 2; cut <= n; cut++) {
+	for (size_t cut = n % 5; cut <= n; cut += 5) {
 		struct capture *c = NULL;
 		unsigned got;
 		int err;
@@ -636,7 +636,7 @@ static void from_pipe(void **state)
 static void random_damage(void **state)
 {
 	srand(3);
-	for (unsigned k = 0; k < 1000; k++) {
+	for (unsigned k = 0; k < 500; k++) {
 		struct file f = k % 2 ? sample_pcap() : sample_pcapng();
 		struct capture *c = NULL;
 
