@@ -3,10 +3,10 @@
  * check: gives the parsed form its meaning.
  *
  * Symbols become values of the type that their place asks for, widths and operators are checked,
- * names are looked up, the dependencies that nft adds (`tcp dport` needs meta l4proto tcp, `ip saddr`
- * in an inet table needs meta nfproto ipv4) become implicit statements, and the whole is brought to
- * the form that the listing has: sorted anonymous sets, merged intervals, redundant dependencies hidden.
- * The result is the checked form described in lang/ast.h.
+ * names are looked up, the dependencies that nft adds (`tcp dport` needs meta l4proto tcp, `ip
+ * saddr` in an inet table needs meta nfproto ipv4) become implicit statements, and the whole is
+ * brought to the form that the listing has: sorted anonymous sets, merged intervals, redundant
+ * dependencies hidden. The result is the checked form described in lang/ast.h.
  *
  * In place, in the arena given; on an error a message at the culprit's place, with a suggestion
  * where a name is nearly right, and -EINVAL (or -ENOENT and the like where a kernel would say so).
@@ -33,6 +33,8 @@ int check_rule(struct check *c, struct rule_decl *r);
 int check_set_decl(struct check *c, struct set_decl *d, struct loc loc);
 /* Elements of an EX_SET for the set: keys, data, statements. Left in the order of the text. */
 int check_elements(struct check *c, const struct set_decl *d, struct expr *elements);
+/* The same for delete and get, where a map's elements may come without data. */
+int check_element_keys(struct check *c, const struct set_decl *d, struct expr *elements);
 int check_chain_decl(struct check *c, struct chain_decl *d, struct loc loc);
 int check_object_decl(struct check *c, struct obj_decl *d, struct loc loc);
 int check_flowtable_decl(struct check *c, struct flowtable_decl *d, struct loc loc);
