@@ -227,10 +227,36 @@ static void take_number(struct token *t, const char *p, const char *end)
 	t->len = n;
 }
 
+/* The two names of values that begin with a digit. */
+static size_t scan_vlan_type(const char *p, const char *end)
+{
+	static const char *const names[] = {"8021ad", "8021q"};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+		if ((size_t)(end - p) >= n && !memcmp(p, names[i], n))
+			return n;
+	}
+	return 0;
+}
+
 static void take_digit(struct token *t, const char *p, const char *end)
 {
+	const char *q = p;
+	while (q < end && is(*q, C_DIGIT))
+		q++;
+	/* Addresses and plain numbers are nearly all that large sets have. */
+	if (q < end && *q == '.') {
+		t->len = (uint32_t)scan_ip4(p, end);
+		t->type = T_LITERAL;
+		q = p + t->len;
+		if (t->len && (q == end || !(is(*q, C_HEX) || *q == ':')))
+			return;
+	}
 	take_number(t, p, end);
+	if (q < end && !is(*q, C_STRING) && *q != ':')
+		return;
 	size_t n = MAX(scan_address(p, end), scan_time(p, end));
+	n = MAX(n, scan_vlan_type(p, end));
 	if (n <= t->len)
 		return;
 	t->type = T_LITERAL;

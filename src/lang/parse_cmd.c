@@ -77,6 +77,8 @@ static bool number_behind(struct parser *p, enum keyword kw, struct number_at *n
 	struct loc start = here(p);
 	if (!accept_kw(p, kw))
 		return false;
+	if (kw == KW_HANDLE) /* nft marks the number alone */
+		start = here(p);
 	n->value = parse_number(p);
 	n->loc = span(p, start);
 	n->given = true;

@@ -7,7 +7,26 @@ static const char once[] = "You can only specify this once. This statement is du
 /* --- Hooks, priorities, devices -----------------------------------------------------------------
  */
 
-static enum hook parse_hook(struct parser *p)
+/* A word that means something only after the whole line was read, as nft has it. */
+static struct token word_take(struct parser *p)
+{
+	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		syntax_error(p, "string");
+	struct token t = p->tok;
+	next(p);
+	return t;
+}
+
+static unsigned word_find(struct parser *p, const struct token *t, struct loc loc,
+			  const char *const *words, unsigned n, const char *message)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (words[i] && strlen(words[i]) == t->len && !memcmp(words[i], t->text, t->len))
+			return i;
+	parse_error(p, loc, "%s", message);
+}
+
+static enum hook hook_find(struct parser *p, const struct token *t, struct loc loc)
 {
 	static const char *const names[] = {
 		[HOOK_INGRESS] = "ingress", [HOOK_PREROUTING] = "prerouting",
@@ -15,12 +34,7 @@ static enum hook parse_hook(struct parser *p)
 		[HOOK_OUTPUT] = "output",   [HOOK_POSTROUTING] = "postrouting",
 		[HOOK_EGRESS] = "egress",
 	};
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
-	for (unsigned i = HOOK_INGRESS; i < HOOKS; i++)
-		if (accept_word(p, names[i]))
-			return (enum hook)i;
-	parse_error(p, here(p), "unknown chain hook");
+	return (enum hook)word_find(p, t, loc, names, HOOKS, "unknown chain hook");
 }
 
 static int32_t signed_number(struct parser *p, bool negative)
@@ -108,23 +122,19 @@ static void parse_hook_spec(struct parser *p, struct chain_decl *d)
 {
 	static const char *const types[] = {"filter", "nat", "route"};
 	next(p);
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
-	unsigned type = 0;
-	while (type < ARRAY_SIZE(types) && !at_word(p, types[type]))
-		type++;
-	if (type == ARRAY_SIZE(types))
-		parse_error(p, here(p), "unknown chain type");
-	next(p);
+	struct loc type_loc = here(p);
+	struct token type = word_take(p);
 	expect_kw(p, KW_HOOK);
-	d->hook = parse_hook(p);
-	if (at_kw(p, KW_DEVICES)) {
+	struct loc hook_loc = here(p);
+	struct token hook = word_take(p);
+	if (at_kw(p, KW_DEVICES))
 		parse_devices(p, &d->devices);
-	} else if (accept_kw(p, KW_DEVICE)) {
+	else if (accept_kw(p, KW_DEVICE))
 		add_devices(p, &d->devices, parse_device(p));
-	}
 	parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
-	d->type = (enum chain_type)type;
+	d->type = (enum chain_type)word_find(p, &type, type_loc, types, ARRAY_SIZE(types),
+					     "unknown chain type");
+	d->hook = hook_find(p, &hook, hook_loc);
 	d->base = true;
 }
 
@@ -228,10 +238,22 @@ static bool parse_typeof_data(struct parser *p, struct set_decl *d)
 	return true;
 }
 
+/* `ct helper` and the like, not `ct mark`. */
+static bool next_is_ct_object(const struct parser *p)
+{
+	static const char *const words[] = {"helper", "timeout", "expectation"};
+	struct token t = peek(p);
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+		if (t.len == strlen(words[i]) && !memcmp(t.text, words[i], t.len))
+			return true;
+	return false;
+}
+
 /* Behind the colon of a map's type. */
 static void parse_data_type(struct parser *p, struct set_decl *d, bool is_typeof)
 {
-	if (parse_object_kind(p, &d->obj)) {
+	if (!(is_typeof && at_kw(p, KW_CT) && !next_is_ct_object(p)) &&
+	    parse_object_kind(p, &d->obj)) {
 		d->flags |= SETF_OBJECT;
 		return;
 	}
@@ -376,11 +398,15 @@ void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *element
 static void flowtable_item(struct parser *p, void *arg)
 {
 	struct flowtable_decl *d = ((struct cmd *)arg)->flowtable_decl;
+	struct token hook;
+	struct loc loc;
 	switch (p->tok.kw) {
 	case KW_HOOK:
 		next(p);
-		d->hook = parse_hook(p);
+		loc = here(p);
+		hook = word_take(p);
 		parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
+		d->hook = hook_find(p, &hook, loc);
 		break;
 	case KW_DEVICES:
 		parse_devices(p, &d->devices);

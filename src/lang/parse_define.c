@@ -102,9 +102,9 @@ struct expr *parse_variable(struct parser *p)
 		parse_error(p, here(p), "unknown identifier '%.*s'", (int)t.len, t.text);
 	}
 	p->nodes += v->nodes;
-	if (p->nodes > VARIABLE_NODES_MAX)
-		parse_error(p, here(p), "variables expand to more than %d values",
-			    VARIABLE_NODES_MAX);
+	if (p->nodes > p->nodes_max)
+		parse_error(p, here(p), "variables expand to more than %llu values",
+			    (unsigned long long)p->nodes_max);
 	next(p);
 	return expr_clone(p->a, v->value);
 }
@@ -251,6 +251,7 @@ static int push_files(struct parser *p, const glob_t *g, struct loc loc)
 		if (vec_push(&p->outer, p->in))
 			return -ENOMEM;
 		p->in = (struct input){s->text, (uint32_t)s->len, 0, (uint32_t)src};
+		p->nodes_max += (uint64_t)s->len * VARIABLE_NODES_PER_BYTE;
 	}
 	return 0;
 }

@@ -83,8 +83,8 @@ static bool is_header_name(const struct parser *p)
 		       !(t.len == 5 &&
 			 (!memcmp(t.text, "chunk", 5) || !memcmp(t.text, "saddr", 5) ||
 			  !memcmp(t.text, "daddr", 5)));
-	const struct proto_option *o = option_find(OPT_EXTHDR, p->tok.text, p->tok.len);
-	return !o || !option_field_find(o, t.text, t.len);
+	/* dst, hbh, rt: a word behind them is their field. */
+	return !option_find(OPT_EXTHDR, p->tok.text, p->tok.len);
 }
 
 static struct expr *parse_primary(struct parser *p, enum place place, bool operand)

@@ -110,6 +110,9 @@ struct stmt *parse_nat(struct parser *p)
 		parse_snat(p, s);
 	else if (!at_end(p))
 		parse_masquerade(p, s);
+	/* Flags end it: what follows may not be the `to` that should have come before them. */
+	if (at_word(p, "to"))
+		syntax_error(p, "end of file or newline or semicolon");
 	return s;
 }
 
@@ -118,7 +121,8 @@ struct stmt *parse_tproxy(struct parser *p)
 	struct stmt *s = stmt_new(p->a, ST_TPROXY, here(p));
 	next(p);
 	s->nat.nfproto = parse_nat_family(p);
-	expect_word(p, "to");
+	if (!accept_word(p, "to"))
+		syntax_error(p, s->nat.nfproto ? "to" : "to or ip or ip6");
 	parse_target(p, s);
 	return s;
 }
@@ -145,20 +149,43 @@ struct stmt *parse_dup(struct parser *p)
 	return s;
 }
 
+static bool parse_queue_flag(struct parser *p, uint32_t *flags)
+{
+	if (accept_word(p, "bypass"))
+		*flags |= QUEUEF_BYPASS;
+	else if (accept_word(p, "fanout"))
+		*flags |= QUEUEF_FANOUT;
+	else
+		return false;
+	return true;
+}
+
+/* bypass,fanout; false if there is none. */
 static bool parse_queue_flags(struct parser *p, uint32_t *flags)
 {
-	uint32_t before = *flags;
-	do {
-		if (accept_word(p, "bypass"))
-			*flags |= QUEUEF_BYPASS;
-		else if (accept_word(p, "fanout"))
-			*flags |= QUEUEF_FANOUT;
-		else if (*flags == before)
-			return false;
-		else
+	if (!parse_queue_flag(p, flags))
+		return false;
+	while (accept(p, T_COMMA))
+		if (!parse_queue_flag(p, flags))
 			syntax_error(p, "bypass or fanout");
-	} while (accept(p, T_COMMA));
 	return true;
+}
+
+static struct expr *parse_queue_num(struct parser *p)
+{
+	if (!at(p, T_NUMBER) && !at(p, T_DOLLAR))
+		syntax_error(p, "number or '$'");
+	return parse_stmt_value(p);
+}
+
+/* A number, a range, a map, or what counts or hashes. */
+static struct expr *parse_queue_to(struct parser *p)
+{
+	bool constant = at(p, T_NUMBER) || at(p, T_DOLLAR);
+	struct expr *e = parse_stmt_map_or_value(p);
+	if (!constant && e->kind != EX_MAP && e->kind != EX_NUMGEN && e->kind != EX_HASH)
+		syntax_error(p, ". or map");
+	return e;
 }
 
 /* queue; queue num 1-3 bypass,fanout; queue flags bypass to EXPR */
@@ -166,18 +193,26 @@ struct stmt *parse_queue(struct parser *p)
 {
 	struct stmt *s = stmt_new(p->a, ST_QUEUE, here(p));
 	next(p);
-	bool flags = accept_kw(p, KW_FLAGS);
-	if (flags && !parse_queue_flags(p, &s->queue.flags))
-		syntax_error(p, "bypass or fanout");
-	if (accept_word(p, "to"))
-		s->queue.num = parse_stmt_map_or_value(p);
-	else if (accept_word(p, "num"))
-		s->queue.num = parse_stmt_value(p);
-	else if (flags)
-		syntax_error(p, "comma or to or num");
-	if (!flags)
-		parse_queue_flags(p, &s->queue.flags);
-	if (!s->queue.num && accept_word(p, "num"))
-		s->queue.num = parse_stmt_value(p);
-	return s;
+	if (accept_kw(p, KW_FLAGS)) {
+		if (!parse_queue_flags(p, &s->queue.flags))
+			syntax_error(p, "bypass or fanout");
+		if (accept_word(p, "to"))
+			s->queue.num = parse_queue_to(p);
+		else if (accept_word(p, "num"))
+			s->queue.num = parse_queue_num(p);
+		else
+			syntax_error(p, "comma or to or num");
+		return s;
+	}
+	if (accept_word(p, "to")) {
+		s->queue.num = parse_queue_to(p);
+		return s;
+	}
+	/* The older form: number and flags in any order. */
+	for (;;) {
+		if (accept_word(p, "num"))
+			s->queue.num = parse_queue_num(p);
+		else if (!parse_queue_flags(p, &s->queue.flags))
+			return s;
+	}
 }

@@ -226,7 +226,7 @@ static struct expr *parse_meta(struct parser *p)
 {
 	struct loc start = here(p);
 	next(p);
-	if (!at(p, T_WORD))
+	if (!at(p, T_WORD) && !at(p, T_LITERAL))
 		syntax_error(p, NULL);
 	struct token word = p->tok;
 	int key = meta_key_find(word.text, word.len);

@@ -346,6 +346,10 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *target)
 		kind = ST_CT_SET;
 		break;
 	case EX_PAYLOAD:
+		if (target->payload.tunnel)
+			syntax_error(p, NULL);
+		kind = ST_PAYLOAD_SET;
+		break;
 	case EX_RAW:
 		kind = ST_PAYLOAD_SET;
 		break;
@@ -547,11 +551,32 @@ static struct stmt *parse_stmt(struct parser *p)
 	}
 }
 
+/* What cannot begin a statement behind another one. */
+static bool ends_rule(const struct parser *p)
+{
+	switch (p->tok.type) {
+	case T_WORD:
+	case T_QUOTED:
+	case T_WILDCARD:
+	case T_NUMBER:
+	case T_LITERAL:
+	case T_LPAREN:
+	case T_DOLLAR:
+	case T_AT:
+		return false;
+	default:
+		return true;
+	}
+}
+
 void parse_rule(struct parser *p, struct rule_decl *r)
 {
 	struct stmt **last = &r->stmts;
 	r->loc = here(p);
 	do {
+		if (r->stmts && ends_rule(p))
+			syntax_error(p, p->in_block ? "newline or semicolon"
+						    : "end of file or newline or semicolon");
 		struct stmt *s = parse_stmt(p);
 		s->loc = span(p, s->loc);
 		*last = s;

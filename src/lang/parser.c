@@ -155,10 +155,13 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 	jmp_buf back, *outer = p->recover;
 	struct scope *scope = p->scope;
 	unsigned depth = p->depth;
+	bool outside = p->in_block;
 	p->recover = &back;
+	p->in_block = !top;
 	if (setjmp(back)) {
 		p->scope = scope;
 		p->depth = depth;
+		p->in_block = !top;
 		p->recover = &back;
 		skip_item(p);
 	}
@@ -171,6 +174,7 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 			item(p, arg);
 	}
 	p->recover = outer;
+	p->in_block = outside;
 }
 
 void parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg)
@@ -215,6 +219,7 @@ static void parse_source(struct parser *p, int src)
 {
 	const struct source *s = source_at(p->sources, (uint32_t)src);
 	p->in = (struct input){s->text, (uint32_t)s->len, 0, (uint32_t)src};
+	p->nodes_max += (uint64_t)s->len * VARIABLE_NODES_PER_BYTE;
 	p->tok = (struct token){0};
 	p->tok_src = (uint32_t)src;
 	next(p);
@@ -271,6 +276,7 @@ int parse_text(struct source_set *sources, int src, struct arena *a,
 	p->a = a;
 	p->options = options;
 	p->out = out;
+	p->nodes_max = VARIABLE_NODES_BASE;
 	int ret = run(p, src);
 	free(p);
 	return ret;

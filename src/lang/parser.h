@@ -5,12 +5,12 @@
  * Recursive descent with one token of lookahead (peek() shows a second). A function that meets an
  * error does not return: it queues the message and jumps to the innermost block, which goes on
  * behind the next newline or semicolon, as nft does. So nothing here may own memory but the arena,
- * except the maps of scopes and the text of includes, which the parser keeps in lists.
+ * except the maps of scopes and the list of inputs, which the parser frees at its end.
  *
  * Recursion is bounded: enter_by() and leave_by() count nested constructs and operators against
- * PARSE_DEPTH_MAX, and a variable's tree is measured when it is defined (VARIABLE_DEPTH_MAX,
- * VARIABLE_NODES_MAX for all uses together), so that no text makes a tree deeper than the two
- * together.
+ * PARSE_DEPTH_MAX, and a variable's tree is measured when it is defined (VARIABLE_DEPTH_MAX), so
+ * that no text makes a tree deeper than the two together. All uses of variables together make no
+ * more nodes than VARIABLE_NODES_BASE plus VARIABLE_NODES_PER_BYTE for each byte of text.
  */
 #ifndef TAMIS_LANG_PARSER_H
 #define TAMIS_LANG_PARSER_H
@@ -24,7 +24,8 @@
 enum {
 	PARSE_DEPTH_MAX = 200,
 	VARIABLE_DEPTH_MAX = 64,
-	VARIABLE_NODES_MAX = 1 << 25,
+	VARIABLE_NODES_BASE = 1 << 20,
+	VARIABLE_NODES_PER_BYTE = 4,
 	COMMENT_MAX = 128,
 	NAME_COMPARED_MAX = 64, /* longer names are not searched for slips */
 };
@@ -33,8 +34,7 @@ struct variable {
 	struct variable *next; /* in its scope */
 	const char *name;
 	uint32_t len;
-	bool gone; /* undefined again */
-	struct expr *value;
+	struct expr *value; /* NULL once undefined */
 	uint32_t nodes;
 };
 
@@ -63,7 +63,8 @@ struct parser {
 	enum tok last_type;
 	struct scope *scope, *made; /* made: all, to be freed */
 	unsigned depth;
-	uint64_t nodes; /* that variables expanded to */
+	bool in_block;		   /* inside the braces of a declaration */
+	uint64_t nodes, nodes_max; /* that variables expanded to, and may */
 	jmp_buf *recover, *stop;
 };
 
