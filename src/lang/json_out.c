@@ -381,7 +381,10 @@ static json_t *xfrm_json(const struct expr *e)
 static json_t *compare_json(const struct expr *e, const struct lang_env *env)
 {
 	const struct expr *right = e->pair.right;
-	const char *op = e->op == OP_IMPLICIT ? "in" : expr_op_name(e->op);
+	const struct expr *left = e->pair.left;
+	const bool hours = left->kind == EX_META && left->key == META_HOUR &&
+			   right->kind == EX_RANGE && e->op == OP_EQ;
+	const char *op = e->op == OP_IMPLICIT || hours ? "in" : expr_op_name(e->op);
 	const bool flags = e->op == OP_IMPLICIT || e->op == OP_NOT;
 	json_t *o = json_wrap("op", json_string(op));
 

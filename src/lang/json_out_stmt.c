@@ -149,7 +149,7 @@ static json_t *nat_json(const struct stmt *s, const struct lang_env *env)
 	if (s->nat.flags & mask)
 		json_put(&o, "flags", names_json(s->nat.flags, names, ARRAY_SIZE(names)));
 	if (s->nat.flags & NATF_NETMAP)
-		json_put(&o, "type_flags", json_string("prefix"));
+		json_put(&o, "type_flags", json_pack("[s]", "prefix"));
 	return object_or_null(o);
 }
 
@@ -476,8 +476,37 @@ static json_t *timeout_json(const struct obj_decl *d)
 	return policy;
 }
 
+static json_t *tunnel_kind_json(const struct obj_decl *d)
+{
+	json_t *o;
+
+	if (d->tunnel.kind == TUNNEL_VXLAN)
+		return json_wrap("gbp", json_integer(d->tunnel.gbp));
+	if (d->tunnel.kind == TUNNEL_ERSPAN) {
+		o = json_wrap("version", json_integer(d->tunnel.version));
+		if (d->tunnel.version == 1) {
+			json_put(&o, "index", json_integer(d->tunnel.index));
+			return o;
+		}
+		json_put(&o, "direction",
+			 json_string(d->tunnel.direction ? "egress" : "ingress"));
+		json_put(&o, "hwid", json_integer(d->tunnel.index));
+		return o;
+	}
+	o = json_array();
+	for (const struct tunnel_option *t = d->tunnel.options; t; t = t->next) {
+		json_t *option = json_wrap("class", json_integer(t->class));
+
+		json_put(&option, "opt-type", json_integer(t->type));
+		json_put(&option, "data", json_cstring(t->data));
+		json_add(&o, option);
+	}
+	return o;
+}
+
 static void tunnel_put(json_t **o, const struct obj_decl *d, const struct lang_env *env)
 {
+	static const char *const kinds[] = {NULL, "vxlan", "erspan", "geneve"};
 	const struct {
 		const char *name;
 		uint32_t value;
@@ -496,6 +525,10 @@ static void tunnel_put(json_t **o, const struct obj_decl *d, const struct lang_e
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (numbers[i].value)
 			json_put(o, numbers[i].name, json_integer(numbers[i].value));
+	if (d->tunnel.kind != TUNNEL_PLAIN) {
+		json_put(o, "type", json_string(kinds[d->tunnel.kind]));
+		json_put(o, "tunnel", tunnel_kind_json(d));
+	}
 }
 
 json_t *json_object_body(const struct obj_decl *d, const struct lang_env *env)

@@ -161,6 +161,9 @@ void proto_ctx_learn(struct proto_ctx *p, enum family f, const struct expr *comp
 		learn_value(p, f, compare->pair.left, expr_u64(right));
 	if (right->kind != EX_SET)
 		return;
+
+	struct proto_ctx before = *p;
+
 	for (uint32_t i = 0; i < right->list.n; i++) {
 		const struct expr *e = right->list.items[i];
 
@@ -169,6 +172,9 @@ void proto_ctx_learn(struct proto_ctx *p, enum family f, const struct expr *comp
 		if (e->kind == EX_VALUE)
 			learn_value(p, f, compare->pair.left, expr_u64(e));
 	}
+	for (unsigned i = 0; i < PROTO_BASES; i++)
+		if (right->list.n > 1 && p->at[i] != before.at[i])
+			p->several |= 1u << i;
 }
 
 /* Links a checked comparison in front of the present statement, or of the whole rule. */

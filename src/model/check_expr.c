@@ -281,6 +281,10 @@ bool type_integer_like(const struct datatype *a, const struct datatype *b)
 	       type_basis(b) != TBASE_VERDICT;
 }
 
+/* Numbers that are combined with a dscp field for something else, a mark. */
+static const struct datatype type_number_hex = {
+	.name = "integer", .desc = "integer", .radix = 16, .digits = 2, .parent = &type_integer};
+
 static const char *const op_names[] = {
 	[OP_AND] = "&", [OP_OR] = "|", [OP_XOR] = "^", [OP_LSHIFT] = "<<", [OP_RSHIFT] = ">>",
 };
@@ -337,11 +341,14 @@ static int binop_check(struct eval *ev, struct expr **ep)
 			return err;
 	} else {
 		bool assigned = ev->assigning && ev->want && ev->want->n == 1 &&
-				!expr_is_constant(l) && type_basis(l->type) == TBASE_INTEGER;
+				!expr_is_constant(l) && type_basis(l->type) == TBASE_INTEGER &&
+				l->type != ev->want->fields[0];
 
-		want = assigned && ev->want->bits[0] > l->bits
-			       ? type_single(&type_integer, ev->want->bits[0])
-			       : type_single(l->type, l->bits);
+		if (assigned)
+			want = type_single(l->type == &type_dscp ? &type_number_hex : &type_integer,
+					   MAX(ev->want->bits[0], l->bits));
+		else
+			want = type_single(l->type, l->bits);
 		err = expr_check_as(ev, &e->pair.right, &want, 0);
 		if (err)
 			return err;
@@ -426,8 +433,7 @@ int verdict_check(struct eval *ev, struct expr *e)
 		return kernel_error(ev, name->loc, "No such file or directory");
 	}
 	if (chain->decl.base)
-		return kernel_error(ev, ev->rule ? ev->rule->loc : e->loc,
-				    "Operation not supported");
+		return kernel_error(ev, name->loc, "Operation not supported");
 	e->verdict.chain = chain;
 	return 0;
 }

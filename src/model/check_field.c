@@ -47,10 +47,32 @@ static int raw_check(struct eval *ev, struct expr *e)
 	return 0;
 }
 
+/* An option given by its number, or a field of it by its place, gets its name. */
+static void option_name(struct expr *e)
+{
+	const struct proto_option *o = option_by_kind(e->option.class, e->option.kind);
+
+	if (!o)
+		return;
+	if (e->option.existence || !e->bits) {
+		e->option.option = o;
+		return;
+	}
+	for (unsigned i = 0; i < o->n_fields && !e->option.field; i++) {
+		if (o->fields[i].off != e->option.off || o->fields[i].bits != e->bits)
+			continue;
+		e->option.option = o;
+		e->option.field = &o->fields[i];
+		e->option.off = 0;
+	}
+}
+
 static int option_check(struct eval *ev, struct expr *e)
 {
 	const enum family f = ev->c->family;
 
+	if (!e->option.option)
+		option_name(e);
 	if (e->option.existence)
 		field_type(e, &type_boolean, 1);
 	else if (e->option.field)

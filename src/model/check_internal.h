@@ -22,7 +22,8 @@ struct proto_ctx {
 	const struct proto_header *at[PROTO_BASES];  /* NULL: nothing known */
 	const struct proto_header *ll[LL_STACK_MAX]; /* link headers one upon the other */
 	unsigned n_ll;
-	bool icmp_known; /* a match on the type of ICMP or ICMPv6 */
+	unsigned several; /* bits by base: a set named several headers, `at` is the last */
+	bool icmp_known;  /* a match on the type of ICMP or ICMPv6 */
 	uint8_t icmp_type;
 };
 

@@ -212,6 +212,8 @@ static const struct proto_header *header_at(const struct listing *l, unsigned ba
 {
 	const struct proto_header *h = l->pctx.at[base];
 
+	if (l->pctx.several >> base & 1)
+		return NULL;
 	if (h == &proto_unknown || h == &proto_any_inet || h == &proto_any_netdev)
 		return NULL;
 	if (base == PB_LL && l->pctx.n_ll)
@@ -237,7 +239,7 @@ static bool name_field(const struct listing *l, struct expr *e)
 	if (e->kind != EX_RAW || e->raw.base == PB_IH || e->raw.tunnel)
 		return false;
 	h = header_at(l, e->raw.base);
-	if (!h && e->raw.base == PB_TH && !l->pctx.at[PB_TH])
+	if (!h && e->raw.base == PB_TH)
 		h = &proto_th;
 	f = h ? field_at(h, e->raw.off, e->bits) : NULL;
 	if (!f)
@@ -455,7 +457,7 @@ static bool says_nothing(enum family f, const struct stmt *s)
 
 	return e->kind == EX_COMPARE && e->op == OP_EQ && e->pair.left->kind == EX_META &&
 	       e->pair.left->key == META_PROTOCOL && e->pair.right->kind == EX_VALUE && own &&
-	       expr_u64(e->pair.right) == own;
+	       s->next && expr_u64(e->pair.right) == own;
 }
 
 void listing_normalise(struct eval *ev, struct rule_decl *r)

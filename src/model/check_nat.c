@@ -77,9 +77,6 @@ static int addr_map_check(struct eval *ev, struct stmt *s, const struct datatype
 
 	map_data(ev, s->nat.addr, &n, &ranges);
 	if (n == 2) {
-		err = transport_needed(ev, s, s->nat.addr);
-		if (err)
-			return err;
 		want.fields[1] = &type_inet_service;
 		want.bits[1] = 16;
 		want.n = 2;
@@ -90,6 +87,8 @@ static int addr_map_check(struct eval *ev, struct stmt *s, const struct datatype
 	ev->nat_data = true;
 	err = expr_check_as(ev, &s->nat.addr, &want, 0);
 	ev->nat_data = nat_data;
+	if (!err && n == 2)
+		err = transport_needed(ev, s, s->nat.addr);
 	if (err)
 		return err;
 	expr_type(s->nat.addr, &have);
@@ -125,9 +124,9 @@ static int addr_check(struct eval *ev, struct stmt *s, unsigned nfproto)
 
 static int port_check(struct eval *ev, struct stmt *s)
 {
-	int err = transport_needed(ev, s, s->nat.port);
+	int err = arg_check(ev, s, &s->nat.port, &type_inet_service, 16);
 
-	return err ? err : arg_check(ev, s, &s->nat.port, &type_inet_service, 16);
+	return err ? err : transport_needed(ev, s, s->nat.port);
 }
 
 /* The family of the address: given, or of the table, or of what was matched. */
@@ -169,7 +168,7 @@ int nat_check(struct eval *ev, struct stmt *s)
 		[NAT_REDIRECT] = 1u << HOOK_PREROUTING | 1u << HOOK_OUTPUT,
 	};
 	const struct model_chain *chain = ev->c->chain;
-	unsigned nfproto;
+	unsigned nfproto = 0;
 	int err = nat_family(ev, s, &nfproto);
 
 	if (!err && s->nat.addr)

@@ -183,41 +183,30 @@ static int reject_code(struct eval *ev, struct stmt *s)
 
 static void reject_set(struct eval *ev, struct stmt *s, enum reject_type type, uint64_t code)
 {
-	const struct datatype *t = type == REJECT_ICMP ? &type_icmp_code : &type_icmpv6_code;
+	const struct datatype *t = type == REJECT_ICMP	   ? &type_icmp_code
+				   : type == REJECT_ICMPV6 ? &type_icmpv6_code
+							   : &type_icmpx_code;
 
 	s->reject.type = type;
 	s->reject.code = expr_number(ev->a, s->loc, t, code, 8);
 }
 
-static bool reject_code_is(const struct stmt *s, uint64_t code)
-{
-	return !s->reject.code || expr_u64(s->reject.code) == code;
-}
-
-/* In ip and ip6 tables. */
+/* In ip and ip6 tables; the default code becomes NULL. */
 static int reject_plain(struct eval *ev, struct stmt *s)
 {
 	bool v4 = ev->c->family == FAMILY_IP;
 
-	switch (s->reject.type) {
-	case REJECT_ICMPX:
+	if (s->reject.type == REJECT_ICMPX)
 		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc, s->loc,
 				    "abstracted ICMP unreachable not supported");
-	case REJECT_ICMP:
-		if (!v4)
-			return reject_conflict(ev, s, "ip6", "ip");
-		break;
-	case REJECT_ICMPV6:
-		if (v4)
-			return reject_conflict(ev, s, "ip", "ip6");
-		break;
-	default:
-		return 0;
-	}
-	if (reject_code_is(s, v4 ? ICMP_PORT_UNREACH : ICMPV6_PORT_UNREACH)) {
-		s->reject.type = REJECT_DEFAULT;
+	if (s->reject.type == REJECT_ICMP && !v4)
+		return reject_conflict(ev, s, "ip6", "ip");
+	if (s->reject.type == REJECT_ICMPV6 && v4)
+		return reject_conflict(ev, s, "ip", "ip6");
+	s->reject.type = v4 ? REJECT_ICMP : REJECT_ICMPV6;
+	if (s->reject.code &&
+	    expr_u64(s->reject.code) == (v4 ? ICMP_PORT_UNREACH : ICMPV6_PORT_UNREACH))
 		s->reject.code = NULL;
-	}
 	return 0;
 }
 
@@ -227,41 +216,28 @@ static int reject_mixed(struct eval *ev, struct stmt *s)
 	const struct proto_header *net = ev->pctx.at[PB_NH], *h;
 	enum family f = ev->c->family;
 
-	switch (s->reject.type) {
-	case REJECT_DEFAULT:
-		if (net == &proto_ip)
-			reject_set(ev, s, REJECT_ICMP, ICMP_PORT_UNREACH);
-		else if (net == &proto_ip6)
-			reject_set(ev, s, REJECT_ICMPV6, ICMPV6_PORT_UNREACH);
+	if (s->reject.type == REJECT_DEFAULT && net == &proto_ip)
+		s->reject.type = REJECT_ICMP;
+	else if (s->reject.type == REJECT_DEFAULT && net == &proto_ip6)
+		s->reject.type = REJECT_ICMPV6;
+	else if (s->reject.type == REJECT_DEFAULT)
+		s->reject.type = REJECT_ICMPX;
+	if (!s->reject.code)
+		reject_set(ev, s, s->reject.type,
+			   s->reject.type == REJECT_ICMP     ? ICMP_PORT_UNREACH
+			   : s->reject.type == REJECT_ICMPV6 ? ICMPV6_PORT_UNREACH
+							     : ICMPX_PORT_UNREACH);
+	if (s->reject.type == REJECT_ICMPX)
 		return 0;
-	case REJECT_ICMPX:
-		if (reject_code_is(s, ICMPX_PORT_UNREACH)) {
-			s->reject.type = REJECT_DEFAULT;
-			s->reject.code = NULL;
-			if (net == &proto_ip || net == &proto_ip6) {
-				s->reject.type = REJECT_ICMPX;
-				s->reject.code = expr_number(ev->a, s->loc, &type_icmpx_code,
-							     ICMPX_PORT_UNREACH, 8);
-			}
-		}
+	h = s->reject.type == REJECT_ICMP ? &proto_ip : &proto_ip6;
+	if (net && net != h)
+		return reject_conflict(ev, s, "ip", "ip6");
+	if (net)
 		return 0;
-	case REJECT_ICMP:
-	case REJECT_ICMPV6:
-		h = s->reject.type == REJECT_ICMP ? &proto_ip : &proto_ip6;
-		if (!s->reject.code)
-			reject_set(ev, s, s->reject.type,
-				   h == &proto_ip ? ICMP_PORT_UNREACH : ICMPV6_PORT_UNREACH);
-		if (net && net != h)
-			return reject_conflict(ev, s, "ip", "ip6");
-		if (net)
-			return 0;
-		if (f == FAMILY_INET)
-			return deps_meta(ev, s->loc, META_NFPROTO,
-					 h == &proto_ip ? NFPROTO_4 : NFPROTO_6, true);
-		return deps_meta(ev, s->loc, META_PROTOCOL, h->ethertype, true);
-	default:
-		return 0;
-	}
+	if (f == FAMILY_INET)
+		return deps_meta(ev, s->loc, META_NFPROTO, h == &proto_ip ? NFPROTO_4 : NFPROTO_6,
+				 true);
+	return deps_meta(ev, s->loc, META_PROTOCOL, h->ethertype, true);
 }
 
 static int reject_check(struct eval *ev, struct stmt *s)
