@@ -24,7 +24,8 @@ void model_free(struct model *m)
 		return;
 	if (m->open)
 		model_abort(m);
-	link_foreach_safe(l, &m->tables) table_free(container_of(l, struct model_table, link));
+	link_foreach_safe (l, &m->tables)
+		table_free(container_of(l, struct model_table, link));
 	for (unsigned i = 0; i < FAMILIES; i++)
 		map_free(&m->table_by_name[i]);
 	arena_free(&m->scratch);

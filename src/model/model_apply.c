@@ -11,6 +11,8 @@
 
 #include "model/model_internal.h"
 
+#define KERNEL_SAYS "Could not process rule: "
+
 /* --- errors ----------------------------------------------------------------------------------- */
 
 int fail_kernel(struct apply *a, struct loc loc, int err)
@@ -68,7 +70,8 @@ static void nearest_in_table(struct nearest *n, enum model_noun noun, struct mod
 	if (noun == NOUN_TABLE)
 		nearest_try(n, t->name, t, t);
 	else if (list)
-		link_foreach(l, list) nearest_try(n, item_name(noun, l), l, t);
+		link_foreach (l, list)
+			nearest_try(n, item_name(noun, l), l, t);
 }
 
 int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, bool kernel)
@@ -80,7 +83,7 @@ int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, boo
 	};
 	struct nearest n = {name.text, strlen(name.text), UINT32_MAX, NULL, NULL};
 
-	link_foreach(l, &a->m->tables)
+	link_foreach (l, &a->m->tables)
 		nearest_in_table(&n, noun, container_of(l, struct model_table, link));
 	a->kernel_kind = kernel;
 	if (!n.item && kernel)
@@ -103,8 +106,7 @@ int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, boo
 
 static struct model_table *table_by_handle(struct model *m, enum family f, uint64_t handle)
 {
-	link_foreach(l, &m->tables)
-	{
+	link_foreach (l, &m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 
 		if (t->handle == handle && t->family == f)
@@ -210,9 +212,13 @@ struct check apply_check(struct apply *a, struct model_table *t, struct model_ch
 	};
 }
 
+/* The checks say in the kernel's words what the kernel would say. */
 int check_result(struct apply *a, int err)
 {
-	a->kernel_kind = err && err != -EINVAL && err != -ENOMEM;
+	const struct source_set *src = a->src;
+	const char *said = err && src->diags.n ? src->diags.items[src->diags.n - 1].text : "";
+
+	a->kernel_kind = !strncmp(said, KERNEL_SAYS, strlen(KERNEL_SAYS));
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
@@ -280,8 +286,7 @@ static int check_jumps(struct apply *a, struct loc last)
 {
 	int ret = 0;
 
-	link_foreach(l, &a->m->tables)
-	{
+	link_foreach (l, &a->m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 		struct model_rule *culprit;
 

@@ -179,7 +179,7 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 			   bool destroy)
 {
 	struct check check = apply_check(a, s->table, NULL);
-	int err = check_result(a, check_elements(&check, &s->decl, elements));
+	int err = check_result(a, check_element_keys(&check, &s->decl, elements));
 	struct item it;
 
 	if (!err)

@@ -197,7 +197,8 @@ struct stmt *stmt_from_state(struct arena *a, const struct state_info *info);
  */
 int stmts_state_new(struct stmt *first, uint64_t now);
 void stmts_state_free(struct stmt *first);
-/* Present values of the rule's states, anonymous chains' too, into its statements. */
+/* Present values of the rule's states and names of chains, its anonymous chains' too, into its
+ * statements; before they are printed. */
 void rule_refresh(struct model_rule *r, uint64_t now);
 int object_state_new(struct model_object *o, uint64_t now);
 void object_refresh(struct model_object *o, uint64_t now);

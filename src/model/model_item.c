@@ -57,17 +57,20 @@ void table_free(struct model_table *t)
 {
 	if (!t)
 		return;
-	link_foreach(l, &t->chains)
-	{
+	link_foreach (l, &t->chains) {
 		struct model_chain *c = container_of(l, struct model_chain, link);
 
-		link_foreach_safe(r, &c->rules) rule_free(container_of(r, struct model_rule, link));
+		link_foreach_safe (r, &c->rules)
+			rule_free(container_of(r, struct model_rule, link));
 	}
-	link_foreach_safe(l, &t->sets) set_item_free(container_of(l, struct model_set, link));
-	link_foreach_safe(l, &t->objects) object_free(container_of(l, struct model_object, link));
-	link_foreach_safe(l, &t->flowtables)
+	link_foreach_safe (l, &t->sets)
+		set_item_free(container_of(l, struct model_set, link));
+	link_foreach_safe (l, &t->objects)
+		object_free(container_of(l, struct model_object, link));
+	link_foreach_safe (l, &t->flowtables)
 		flowtable_free(container_of(l, struct model_flowtable, link));
-	link_foreach_safe(l, &t->chains) chain_free(container_of(l, struct model_chain, link));
+	link_foreach_safe (l, &t->chains)
+		chain_free(container_of(l, struct model_chain, link));
 	map_free(&t->chain_by_name);
 	map_free(&t->set_by_name);
 	map_free(&t->flowtable_by_name);
@@ -106,7 +109,8 @@ void chain_free(struct model_chain *c)
 {
 	if (!c)
 		return;
-	link_foreach_safe(l, &c->rules) rule_free(container_of(l, struct model_rule, link));
+	link_foreach_safe (l, &c->rules)
+		rule_free(container_of(l, struct model_rule, link));
 	link_remove(&c->link);
 	arena_free(&c->arena);
 	free(c->name);
@@ -119,7 +123,8 @@ void rule_free(struct model_rule *r)
 		return;
 	link_remove(&r->link);
 	link_remove(&r->jump);
-	link_foreach_safe(l, &r->anonymous) chain_free(container_of(l, struct model_chain, link));
+	link_foreach_safe (l, &r->anonymous)
+		chain_free(container_of(l, struct model_chain, link));
 	stmts_state_free(r->decl.stmts);
 	arena_free(&r->arena);
 	free(r);

@@ -196,11 +196,10 @@ void rule_count(struct model_rule *r, int delta)
 		link_insert(&r->jump, &r->chain->jumps);
 	else
 		link_remove(&r->jump);
-	link_foreach(l, &r->anonymous)
-	{
+	link_foreach (l, &r->anonymous) {
 		struct model_chain *inner = container_of(l, struct model_chain, link);
 
-		link_foreach(k, &inner->rules)
+		link_foreach (k, &inner->rules)
 			rule_count(container_of(k, struct model_rule, link), delta);
 	}
 }
@@ -231,8 +230,7 @@ int target_reserve(struct model_set *s, struct model_chain *c)
 
 void targets_purge(struct model_set *s)
 {
-	link_foreach_safe(l, &s->targets)
-	{
+	link_foreach_safe (l, &s->targets) {
 		struct target *t = container_of(l, struct target, link);
 
 		if (t->n)
@@ -245,7 +243,8 @@ void targets_purge(struct model_set *s)
 
 void targets_free(struct model_set *s)
 {
-	link_foreach_safe(l, &s->targets) free(container_of(l, struct target, link));
+	link_foreach_safe (l, &s->targets)
+		free(container_of(l, struct target, link));
 	link_init(&s->targets);
 	map_free(&s->target_by_chain);
 }
@@ -307,8 +306,7 @@ static int walk_expr(void *arg, struct expr *e, const struct stmt *s)
 	if (e->kind == EX_VERDICT && e->verdict.chain)
 		return walk_to(j->walk, e->verdict.chain, &j->depth);
 	if (e->kind == EX_SETREF && e->setref.set)
-		link_foreach(l, &e->setref.set->targets)
-		{
+		link_foreach (l, &e->setref.set->targets) {
 			struct target *t = container_of(l, struct target, link);
 
 			if (!err && t->n)
@@ -324,8 +322,7 @@ static int walk_chain(struct jump_walk *w, struct model_chain *c)
 
 	if (c->walk == w->number)
 		return w->level + c->depth > JUMP_DEPTH_MAX ? -EMLINK : 0;
-	link_foreach(l, &c->jumps)
-	{
+	link_foreach (l, &c->jumps) {
 		struct model_rule *r = container_of(l, struct model_rule, jump);
 
 		w->at[w->level] = r;
@@ -342,8 +339,7 @@ int jumps_check(struct model *m, struct model_table *t, struct model_rule **culp
 {
 	struct jump_walk w = {.number = ++m->walk};
 
-	link_foreach(l, &t->chains)
-	{
+	link_foreach (l, &t->chains) {
 		struct model_chain *c = container_of(l, struct model_chain, link);
 
 		w.level = 0;

@@ -52,8 +52,8 @@ static int chain_reset(struct model *m, struct model_chain *c)
 {
 	int err = 0;
 
-	link_foreach(l, &c->rules) err =
-		err ? err : rule_reset(m, container_of(l, struct model_rule, link));
+	link_foreach (l, &c->rules)
+		err = err ? err : rule_reset(m, container_of(l, struct model_rule, link));
 	return err;
 }
 
@@ -61,8 +61,8 @@ static int table_reset_rules(struct model *m, struct model_table *t)
 {
 	int err = 0;
 
-	link_foreach(l, &t->chains) err =
-		err ? err : chain_reset(m, container_of(l, struct model_chain, link));
+	link_foreach (l, &t->chains)
+		err = err ? err : chain_reset(m, container_of(l, struct model_chain, link));
 	return err;
 }
 
@@ -88,8 +88,7 @@ static int show_objects(struct show *s, struct model_table *t)
 	if (link_is_empty(&t->objects))
 		return 0;
 	list_table_open(&s->l, t);
-	link_foreach(k, &t->objects)
-	{
+	link_foreach (k, &t->objects) {
 		struct model_object *o = container_of(k, struct model_object, link);
 
 		if (o->kind != s->a->cmd->obj_kind)
@@ -110,15 +109,15 @@ static int show_kind(struct show *s, struct model_table *t)
 		return show_objects(s, t);
 	list_table_open(&s->l, t);
 	if (c->obj == CO_CHAINS)
-		link_foreach(k, &t->chains)
+		link_foreach (k, &t->chains)
 			list_chain(&s->l, container_of(k, struct model_chain, link), false);
 	else if (c->obj == CO_FLOWTABLES)
-		link_foreach(k, &t->flowtables)
+		link_foreach (k, &t->flowtables)
 			list_flowtable(&s->l, container_of(k, struct model_flowtable, link));
 	else
-		link_foreach(k,
-			     &t->sets) if (set_wanted(c, container_of(k, struct model_set, link)))
-			list_set(&s->l, container_of(k, struct model_set, link), NULL);
+		link_foreach (k, &t->sets)
+			if (set_wanted(c, container_of(k, struct model_set, link)))
+				list_set(&s->l, container_of(k, struct model_set, link), NULL);
 	list_table_close(&s->l);
 	return 0;
 }
@@ -130,8 +129,7 @@ static int show_tables(struct show *s)
 	struct model_table *only;
 	int err = c->table.text ? cmd_table(s->a, false, &only) : 0;
 
-	link_foreach(k, &s->a->m->tables)
-	{
+	link_foreach (k, &s->a->m->tables) {
 		struct model_table *t = container_of(k, struct model_table, link);
 
 		if (err || !table_wanted(c, t))
@@ -247,7 +245,7 @@ static int show_elements(struct show *s, struct model_table *t)
 	if (err)
 		return err;
 	struct check check = apply_check(a, t, NULL);
-	err = check_result(a, check_elements(&check, &set->decl, items));
+	err = check_result(a, check_element_keys(&check, &set->decl, items));
 	if (err)
 		return err;
 	struct expr **found = calloc(items->list.n + 1, sizeof(*found));

@@ -138,12 +138,13 @@ void stmts_state_free(struct stmt *first)
 	}
 }
 
-#define foreach_inner_rule(r, inner)                                                               \
-	link_foreach(c_, &(r)->anonymous) link_foreach(                                            \
-		k_, &container_of(c_, struct model_chain, link)                                    \
-			     ->rules) for (struct model_rule *inner =                              \
-						   container_of(k_, struct model_rule, link);      \
-					   inner; inner = NULL)
+/* Chains may have been renamed since the rule was made. */
+static int name_refresh(void *arg, struct expr *e, const struct stmt *s)
+{
+	if (e->kind == EX_VERDICT && e->verdict.chain)
+		e->verdict.chain_name = e->verdict.chain->name;
+	return 0;
+}
 
 void rule_refresh(struct model_rule *r, uint64_t now)
 {
@@ -155,7 +156,11 @@ void rule_refresh(struct model_rule *r, uint64_t now)
 		state_read(s->state, now, &info);
 		stmt_fill(s, &info);
 	}
-	foreach_inner_rule(r, inner) rule_refresh(inner, now);
+	if (!link_is_empty(&r->jump))
+		stmts_visit(r->decl.stmts, name_refresh, NULL);
+	link_foreach (l, &r->anonymous)
+		link_foreach (k, &container_of(l, struct model_chain, link)->rules)
+			rule_refresh(container_of(k, struct model_rule, link), now);
 }
 
 int state_reset_later(struct model *m, struct state *st)
@@ -174,7 +179,9 @@ int rule_reset(struct model *m, struct model_rule *r)
 	for (struct stmt *s = r->decl.stmts; s && !err; s = s->next)
 		if (s->state)
 			err = state_reset_later(m, s->state);
-	foreach_inner_rule(r, inner) err = err ? err : rule_reset(m, inner);
+	link_foreach (l, &r->anonymous)
+		link_foreach (k, &container_of(l, struct model_chain, link)->rules)
+			err = err ? err : rule_reset(m, container_of(k, struct model_rule, link));
 	return err;
 }
 
