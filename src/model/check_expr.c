@@ -388,6 +388,11 @@ static int setref_check(struct eval *ev, struct expr *e)
 
 int verdict_check(struct eval *ev, struct expr *e)
 {
+	return verdict_check_at(ev, e, NULL);
+}
+
+int verdict_check_at(struct eval *ev, struct expr *e, const struct loc *at)
+{
 	e->type = &type_verdict;
 	e->bits = 0;
 	if (e->verdict.code != VERDICT_JUMP && e->verdict.code != VERDICT_GOTO)
@@ -430,7 +435,7 @@ int verdict_check(struct eval *ev, struct expr *e)
 				"Could not process rule: No such file or directory; did you "
 				"mean chain `%s'?",
 				near);
-		return kernel_error(ev, name->loc, "No such file or directory");
+		return kernel_error(ev, at ? *at : name->loc, "No such file or directory");
 	}
 	if (chain->decl.base)
 		return kernel_error(ev, name->loc, "Operation not supported");
