@@ -441,7 +441,7 @@ struct set_decl {
 	bool auto_merge, policy_memory, has_policy;
 	const char *comment;
 	struct stmt *stmts;	   /* given to every element */
-	/* EX_SET of a JSON set; of text they come as a CO_ELEMENTS command of their own. May be NULL. */
+	/* EX_SET or NULL; the parsers give elements as a CO_ELEMENTS command of their own. */
 	struct expr *elements;
 	struct loc type_loc;
 };

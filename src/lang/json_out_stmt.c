@@ -488,8 +488,7 @@ static json_t *tunnel_kind_json(const struct obj_decl *d)
 			json_put(&o, "index", json_integer(d->tunnel.index));
 			return o;
 		}
-		json_put(&o, "direction",
-			 json_string(d->tunnel.direction ? "egress" : "ingress"));
+		json_put(&o, "direction", json_string(d->tunnel.direction ? "egress" : "ingress"));
 		json_put(&o, "hwid", json_integer(d->tunnel.index));
 		return o;
 	}

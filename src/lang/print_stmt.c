@@ -430,39 +430,59 @@ static void l3proto_print(const char *indent, uint8_t l3proto, struct strbuf *ou
 		strbuf_printf(out, "%sl3proto %s\n", indent, family_name(l3proto));
 }
 
+static void tunnel_kind_print(const struct obj_decl *d, const char *indent, struct strbuf *out)
+{
+	switch (d->tunnel.kind) {
+	case TUNNEL_PLAIN:
+		return;
+	case TUNNEL_VXLAN:
+		strbuf_printf(out, "%svxlan {\n%s\tgbp %u\n", indent, indent, d->tunnel.gbp);
+		break;
+	case TUNNEL_ERSPAN:
+		strbuf_printf(out, "%serspan {\n%s\tversion %u\n", indent, indent,
+			      d->tunnel.version);
+		if (d->tunnel.version == 1)
+			strbuf_printf(out, "%s\tindex %u\n", indent, d->tunnel.index);
+		else
+			strbuf_printf(out, "%s\tdirection %s\n%s\tid %u\n", indent,
+				      d->tunnel.direction ? "egress" : "ingress", indent,
+				      d->tunnel.index);
+		break;
+	case TUNNEL_GENEVE:
+		strbuf_printf(out, "%sgeneve {\n", indent);
+		for (const struct tunnel_option *o = d->tunnel.options; o; o = o->next)
+			strbuf_printf(out, "%s\tclass 0x%x opt-type 0x%x data \"%s\"\n", indent,
+				      o->class, o->type, o->data);
+		break;
+	}
+	strbuf_printf(out, "%s}\n", indent);
+}
+
+static void tunnel_address_print(const char *indent, const char *name, const struct expr *e,
+				 const struct lang_env *env, struct strbuf *out)
+{
+	if (!e)
+		return;
+	strbuf_printf(out, "%s%s %s ", indent, e->bits == 128 ? "ip6" : "ip", name);
+	print_expr(e, env, out);
+	strbuf_putc(out, '\n');
+}
+
 static void tunnel_body_print(const struct obj_decl *d, const char *indent,
 			      const struct lang_env *env, struct strbuf *out)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} numbers[] = {
-		{"sport", offsetof(struct obj_decl, tunnel.sport)},
-		{"dport", offsetof(struct obj_decl, tunnel.dport)},
-		{"tos", offsetof(struct obj_decl, tunnel.tos)},
-		{"ttl", offsetof(struct obj_decl, tunnel.ttl)},
-	};
-	const struct expr *src = d->tunnel.src, *dst = d->tunnel.dst;
-	const char *family = (src && src->bits == 128) || (dst && dst->bits == 128) ? "ip6" : "ip";
-
 	strbuf_printf(out, "%sid %u\n", indent, d->tunnel.id);
-	if (src) {
-		strbuf_printf(out, "%s%s saddr ", indent, family);
-		print_expr(src, env, out);
-		strbuf_putc(out, '\n');
-	}
-	if (dst) {
-		strbuf_printf(out, "%s%s daddr ", indent, family);
-		print_expr(dst, env, out);
-		strbuf_putc(out, '\n');
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		uint32_t v;
-
-		memcpy(&v, (const char *)d + numbers[i].offset, sizeof(v));
-		if (v)
-			strbuf_printf(out, "%s%s %u\n", indent, numbers[i].name, v);
-	}
+	tunnel_address_print(indent, "saddr", d->tunnel.src, env, out);
+	tunnel_address_print(indent, "daddr", d->tunnel.dst, env, out);
+	if (d->tunnel.sport)
+		strbuf_printf(out, "%ssport %u\n", indent, d->tunnel.sport);
+	if (d->tunnel.dport)
+		strbuf_printf(out, "%sdport %u\n", indent, d->tunnel.dport);
+	if (d->tunnel.tos)
+		strbuf_printf(out, "%stos %u\n", indent, d->tunnel.tos);
+	if (d->tunnel.ttl)
+		strbuf_printf(out, "%sttl %u\n", indent, d->tunnel.ttl);
+	tunnel_kind_print(d, indent, out);
 }
 
 void print_object_body(const struct obj_decl *d, const char *indent, const struct lang_env *env,
