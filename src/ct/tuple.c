@@ -113,7 +113,7 @@ bool tuple_of_packet(const struct burst *b, unsigned i, struct ct_tuple *out)
 	bool v4 = b->has[HAS_IPV4] >> i & 1;
 	struct ct_tuple t = {.family = v4 ? 4 : 6, .l4proto = b->l4proto[i]};
 
-	if (!(b->has[HAS_L4PROTO] & b->has[HAS_TH]) >> i & 1)
+	if (!((b->has[HAS_L4PROTO] & b->has[HAS_TH]) >> i & 1))
 		return false;
 	memcpy(t.saddr, b->saddr[i], v4 ? 4 : 16);
 	memcpy(t.daddr, b->daddr[i], v4 ? 4 : 16);
