@@ -96,7 +96,7 @@ struct model_set {
 	char *name;
 	uint64_t handle, id;
 	struct arena arena;
-	struct set_decl decl; /* decl.elements is NULL: they are in `set` */
+	struct set_decl decl;
 	struct set *set;
 	uint32_t use;
 	bool fresh; /* made by the open transaction */

@@ -147,7 +147,7 @@ static int fail_conflict(struct apply *a, struct model_set *s, const struct expr
 	return diag_error(a->src, it->loc, "interval overlaps with an existing one");
 }
 
-int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
+static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
 {
 	struct check check = apply_check(a, s->table, NULL);
 	int err = check_result(a, check_elements(&check, &s->decl, elements));
@@ -200,6 +200,20 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 	return err;
 }
 
+/* A constant set is full with the elements it begins with. */
+static int constant_fill(struct apply *a, struct model_set *s)
+{
+	bool empty = !set_count(s->set, a->now);
+
+	if (s->use)
+		return fail_kernel(a, a->cmd->name.loc, EBUSY);
+	int err = elements_add(a, s, a->cmd->expr, a->cmd->op == CMD_CREATE);
+	if (!err && empty && !s->decl.size)
+		err = set_change(s->set, (uint32_t)set_count(s->set, a->now),
+				 ms_to_ns(s->decl.timeout), ms_to_ns(s->decl.gc_interval), a->now);
+	return err;
+}
+
 int element_apply(struct apply *a)
 {
 	const struct cmd *cmd = a->cmd;
@@ -215,8 +229,8 @@ int element_apply(struct apply *a)
 	switch (cmd->op) {
 	case CMD_ADD:
 	case CMD_CREATE:
-		if (s->decl.flags & SETF_CONSTANT && s->use)
-			return fail_kernel(a, cmd->name.loc, EBUSY);
+		if (s->decl.flags & SETF_CONSTANT)
+			return constant_fill(a, s);
 		return elements_add(a, s, cmd->expr, cmd->op == CMD_CREATE);
 	case CMD_DELETE:
 	case CMD_DESTROY:

@@ -247,8 +247,6 @@ int element_apply(struct apply *a);
 int object_apply(struct apply *a);
 int flowtable_apply(struct apply *a);
 int list_apply(struct apply *a);
-/* Adds the elements of a set's declaration or of a command; `create`: none may be there. */
-int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create);
 int rule_delete(struct model *m, struct model_rule *r);
 
 /* --- model_list.c

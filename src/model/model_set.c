@@ -13,7 +13,6 @@ static void decl_clone(struct arena *a, void *to_decl, const void *from_decl)
 	struct set_decl *to = to_decl;
 
 	*to = *from;
-	to->elements = NULL;
 	to->type_loc = LOC_NONE;
 	to->key.of = expr_clone(a, from->key.of);
 	to->data.of = expr_clone(a, from->data.of);
@@ -37,7 +36,7 @@ static unsigned set_data_len(const struct set_decl *d)
 	return len;
 }
 
-/* The structure behind the declaration. A constant set is as large as what it begins with. */
+/* The structure behind the declaration. */
 static int set_make(struct model_set *s, const struct set_decl *d)
 {
 	struct state_template *t = NULL;
@@ -66,8 +65,6 @@ static int set_make(struct model_set *s, const struct set_decl *d)
 		desc.data_use = object_data_use;
 	else if (set_is_verdict_map(d))
 		desc.data_use = verdict_data_use;
-	if (d->flags & SETF_CONSTANT && !d->size && d->elements)
-		desc.size = d->elements->list.n;
 	err = set_new(&desc, &s->set);
 	if (err)
 		state_template_unref(t);
@@ -130,7 +127,7 @@ static int set_change_decl(struct apply *a, struct model_set *s, const struct se
 }
 
 static int set_create(struct apply *a, struct model_table *t, const char *name,
-		      const struct set_decl *d, struct loc loc, struct model_set **out)
+		      const struct set_decl *d, struct loc loc)
 {
 	struct model_set *s = set_item_new(a->m, t, name);
 
@@ -147,7 +144,6 @@ static int set_create(struct apply *a, struct model_table *t, const char *name,
 		set_item_free(s);
 		return fail_errno(a, loc, err);
 	}
-	*out = s;
 	return 0;
 }
 
@@ -167,13 +163,7 @@ static int set_add_cmd(struct apply *a)
 	struct model_set *s = model_set_find(t, cmd->name.text);
 	if (s && (cmd->op == CMD_CREATE || !decl_same(&s->decl, d)))
 		return fail_kernel(a, cmd->name.loc, EEXIST);
-	if (s)
-		err = set_change_decl(a, s, d);
-	else
-		err = set_create(a, t, cmd->name.text, d, cmd->name.loc, &s);
-	if (!err && d->elements)
-		err = elements_add(a, s, d->elements, cmd->op == CMD_CREATE);
-	return err;
+	return s ? set_change_decl(a, s, d) : set_create(a, t, cmd->name.text, d, cmd->name.loc);
 }
 
 /* Elements that refer to chains and objects let go of them now, and again have them after an abort.

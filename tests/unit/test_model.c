@@ -137,6 +137,9 @@ static const struct command_case cases[] = {
 	{"flush map ip t mm", "", NULL},
 	{"add set ip t e { type ipv4_addr; timeout 2h; size 10; }", "", NULL},
 	{"add set ip t c { type ipv4_addr; flags constant; elements = { 1.1.1.1 }; }", "", NULL},
+	{"add set ip t c { type ipv4_addr; flags constant; elements = { 1.1.1.1 }; }; add element "
+	 "ip t c { 2.2.2.2 }",
+	 "2.2.2.2", FULL},
 	{"flush chain ip t y; delete set ip t s; add set ip t s { type ipv6_addr; }", "", NULL},
 	/* elements */
 	{"add element ip t s { 10.1.1.1 }", "10.1.1.1", "interval overlaps with an existing one"},
@@ -163,8 +166,8 @@ static const struct command_case cases[] = {
 	{"add element ip t mm { 1.1.1.1 : 81 }", "1.1.1.1", EXISTS},
 	{"create element ip t mm { 1.1.1.1 : 80 }", "1.1.1.1", EXISTS},
 	{"add element ip t om { 1.1.1.1 : \"c2\" }", "1.1.1.1", EXISTS},
-	{"add element ip t om { 1.1.1.2 : \"nope\" }", "\"nope\"", MISSING},
-	{"add element ip t m { 1.1.1.2 : jump nope }", "nope", MISSING},
+	{"add element ip t om { 1.1.1.2 : \"nope\" }", NULL, MISSING},
+	{"add element ip t m { 1.1.1.2 : jump nope }", "1.1.1.2", MISSING},
 	{"delete element ip t mm { 1.1.1.1 : 99 }", "", NULL},
 	{"add element ip t am { 1.2.3.5 }", "", NULL},
 	{"delete element ip t am { 1.2.3.5 }", "", NULL},
