@@ -25,6 +25,7 @@ struct check {
 	enum family family;
 	struct model_table *table; /* NULL while the table itself is checked */
 	struct model_chain *chain; /* of the rule; NULL elsewhere */
+	struct loc loc;		   /* of the command, for what the kernel refuses as a whole */
 };
 
 /* Bodies of anonymous chains are checked too; the caller makes model_chains of them afterwards. */

@@ -153,28 +153,29 @@ static void learn_value(struct proto_ctx *p, enum family f, const struct expr *l
 
 void proto_ctx_learn(struct proto_ctx *p, enum family f, const struct expr *compare)
 {
-	const struct expr *right = compare->pair.right;
+	const struct expr *left = compare->pair.left, *right = compare->pair.right;
+	struct proto_ctx before = *p;
+	bool several = right->kind == EX_SET && right->list.n > 1;
 
 	if (compare->op != OP_EQ && compare->op != OP_IMPLICIT)
 		return;
 	if (right->kind == EX_VALUE)
-		learn_value(p, f, compare->pair.left, expr_u64(right));
-	if (right->kind != EX_SET)
-		return;
-
-	struct proto_ctx before = *p;
-
-	for (uint32_t i = 0; i < right->list.n; i++) {
+		learn_value(p, f, left, expr_u64(right));
+	for (uint32_t i = 0; right->kind == EX_SET && i < right->list.n; i++) {
 		const struct expr *e = right->list.items[i];
 
 		if (e->kind == EX_ELEM)
 			e = e->elem->key;
 		if (e->kind == EX_VALUE)
-			learn_value(p, f, compare->pair.left, expr_u64(e));
+			learn_value(p, f, left, expr_u64(e));
 	}
-	for (unsigned i = 0; i < PROTO_BASES; i++)
-		if (right->list.n > 1 && p->at[i] != before.at[i])
+	for (unsigned i = 0; i < PROTO_BASES; i++) {
+		if (p->at[i] == before.at[i])
+			continue;
+		p->loc[i] = left->loc;
+		if (several)
 			p->several |= 1u << i;
+	}
 }
 
 /* Links a checked comparison in front of the present statement, or of the whole rule. */

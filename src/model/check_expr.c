@@ -214,7 +214,7 @@ static int concat_check(struct eval *ev, struct expr *e)
 			return check_error(ev, e->loc, "too many concatenation components");
 		if (want->n > 1)
 			return check_error(ev, e->loc, "too few concatenation components");
-		return check_error(ev, e->loc,
+		return check_error(ev, e->list.items[0]->loc,
 				   "datatype mismatch, expected %s, expression has type %s",
 				   type_desc(ev, want), "concatenation");
 	}
@@ -312,6 +312,84 @@ static int shift_check(struct eval *ev, struct expr *e)
 	return 0;
 }
 
+static bool is_bitwise(const struct expr *e)
+{
+	return e->kind == EX_BINOP && e->op != OP_LSHIFT && e->op != OP_RSHIFT &&
+	       e->pair.right->kind == EX_VALUE;
+}
+
+/* One step of x -> (x & mask) ^ flip, on top of what is there. */
+static void bits_step(struct eval *ev, enum expr_op op, const struct expr *v, struct expr *mask,
+		      struct expr *flip)
+{
+	struct expr *not = value_mask(ev, v->loc, v->type, v->bits, v->bits);
+
+	value_fold(ev, OP_XOR, not, v);
+	if (op == OP_OR) {
+		value_fold(ev, OP_AND, mask, not );
+		value_fold(ev, OP_AND, flip, not );
+		value_fold(ev, OP_XOR, flip, v);
+	} else if (op == OP_AND) {
+		value_fold(ev, OP_AND, mask, v);
+		value_fold(ev, OP_AND, flip, v);
+	} else {
+		value_fold(ev, OP_XOR, flip, v);
+	}
+}
+
+static struct expr *bits_node(struct eval *ev, enum expr_op op, struct expr *left,
+			      struct expr *right)
+{
+	struct expr *e = expr_new(ev->a, EX_BINOP, loc_join(left->loc, right->loc));
+
+	e->op = (uint8_t)op;
+	e->type = left->type;
+	e->bits = left->bits;
+	e->pair.left = left;
+	e->pair.right = right;
+	return e;
+}
+
+/*
+ * Two bit operations by constants, one on the other, as the kernel keeps them, (x & mask) ^ flip,
+ * and as nft writes that again: at most one `&`, one `^` and one `|`, in this order.
+ */
+static void bits_merge(struct eval *ev, struct expr **ep)
+{
+	struct expr *e = *ep, *inner = e->pair.left, *chain[CHECK_DEPTH_MAX], *x = e;
+	unsigned n = 0, bits;
+
+	if (!is_bitwise(e) || !is_bitwise(inner))
+		return;
+	for (; is_bitwise(x) && n < CHECK_DEPTH_MAX; x = x->pair.left)
+		chain[n++] = x;
+	bits = e->pair.right->bits;
+	for (unsigned i = 0; i < n; i++)
+		if (chain[i]->pair.right->bits != bits)
+			return;
+
+	const struct datatype *t = e->pair.right->type;
+	struct expr *mask = value_mask(ev, e->loc, t, bits, bits);
+	struct expr *flip = value_mask(ev, e->loc, t, bits, 0), *set, *out = x;
+
+	while (n-- > 0)
+		bits_step(ev, chain[n]->op, chain[n]->pair.right, mask, flip);
+	set = expr_clone(ev->a, mask);
+	value_fold(ev, OP_AND, set, flip);
+	value_fold(ev, OP_XOR, set, flip);
+	value_fold(ev, OP_AND, flip, mask);
+	value_fold(ev, OP_OR, mask, set);
+	if (value_mask_prefix(mask) != (int)bits)
+		out = bits_node(ev, OP_AND, out, mask);
+	if (!value_is_zero(flip))
+		out = bits_node(ev, OP_XOR, out, flip);
+	if (!value_is_zero(set))
+		out = bits_node(ev, OP_OR, out, set);
+	if (out == x)
+		return;
+	*ep = out;
+}
+
 static int binop_check(struct eval *ev, struct expr **ep)
 {
 	struct expr *e = *ep;
@@ -368,6 +446,9 @@ static int binop_check(struct eval *ev, struct expr **ep)
 		*ep = l;
 		return 0;
 	}
+	bits_merge(ev, ep);
+	e = *ep;
+	l = e->pair.left;
 	e->type = l->type;
 	e->bits = MAX(l->bits, e->op == OP_LSHIFT || e->op == OP_RSHIFT ? 0 : e->pair.right->bits);
 	if (ev->assigning && ev->want && ev->want->n == 1 && ev->want->bits[0] > e->bits)
@@ -438,7 +519,7 @@ int verdict_check_at(struct eval *ev, struct expr *e, const struct loc *at)
 		return kernel_error(ev, at ? *at : name->loc, "No such file or directory");
 	}
 	if (chain->decl.base)
-		return kernel_error(ev, name->loc, "Operation not supported");
+		return kernel_error(ev, at ? *at : name->loc, "Operation not supported");
 	e->verdict.chain = chain;
 	return 0;
 }

@@ -106,6 +106,11 @@ static int meta_check(struct eval *ev, struct expr *e)
 			return check_error(ev, e->loc,
 					   "meta nfproto is only useful in the inet family");
 		break;
+	case META_NFTRACE:
+	case META_BROUTE:
+		if (ev->at && !ev->target)
+			return kernel_error(ev, e->loc, "Operation not supported");
+		break;
 	case META_SECPATH:
 		e->key = META_IPSEC;
 		break;
@@ -192,7 +197,7 @@ static int rt_check(struct eval *ev, struct expr *e)
 	const enum family f = ev->c->family;
 
 	if (f != FAMILY_IP && f != FAMILY_IP6 && f != FAMILY_INET && ev->at && e->rt.key != 1)
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	switch (e->rt.key) {
 	case 0:
 		field_type(e, &type_realm, 32);
@@ -210,7 +215,7 @@ static int rt_check(struct eval *ev, struct expr *e)
 		if (ev->at && net == &proto_ip6 && e->rt.nfproto == NFPROTO_4)
 			return check_error(ev, e->loc, "ip nexthop will not match");
 		if (f != FAMILY_IP && f != FAMILY_IP6 && f != FAMILY_INET && ev->at)
-			return kernel_error(ev, ev->rule->loc, "Operation not supported");
+			return kernel_error(ev, rule_loc(ev), "Operation not supported");
 		if (e->rt.nfproto == NFPROTO_4)
 			field_type(e, &type_ipv4_addr, 32);
 		else
@@ -219,7 +224,7 @@ static int rt_check(struct eval *ev, struct expr *e)
 	case 2:
 		if (!hook_allowed(ev,
 				  1u << HOOK_FORWARD | 1u << HOOK_OUTPUT | 1u << HOOK_POSTROUTING))
-			return kernel_error(ev, ev->rule->loc, "Operation not supported");
+			return kernel_error(ev, rule_loc(ev), "Operation not supported");
 		field_type(e, &type_integer, 16);
 		return 0;
 	default:
@@ -233,7 +238,7 @@ static int socket_check(struct eval *ev, struct expr *e)
 	enum { LEVEL_MAX = 255 };
 
 	if (!hook_allowed(ev, 1u << HOOK_PREROUTING | 1u << HOOK_INPUT | 1u << HOOK_OUTPUT))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	switch (e->socket.key) {
 	case 1:
 		field_type(e, &type_mark, 32);
@@ -269,10 +274,10 @@ static int fib_check(struct eval *ev, struct expr *e)
 		if (f & FIB_OIF)
 			return check_error(ev, e->loc, "fib: cannot use fib oif with oif result");
 		if (!hook_allowed(ev, early))
-			return kernel_error(ev, ev->rule->loc, "Operation not supported");
+			return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	} else if (((f & FIB_IIF) && !hook_allowed(ev, early)) ||
 		   ((f & FIB_OIF) && !hook_allowed(ev, late))) {
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	}
 	if (e->fib.check)
 		field_type(e, &type_boolean, 1);
@@ -368,7 +373,7 @@ int field_check(struct eval *ev, struct expr **ep)
 				ev->c->family != FAMILY_INET) ||
 			       !hook_allowed(ev, 1u << HOOK_PREROUTING | 1u << HOOK_INPUT |
 							 1u << HOOK_FORWARD)))
-			return kernel_error(ev, ev->rule->loc, "Operation not supported");
+			return kernel_error(ev, rule_loc(ev), "Operation not supported");
 		field_type(e, &type_string, IFNAME_MAX * 8);
 		return 0;
 	case EX_NUMGEN:

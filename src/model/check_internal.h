@@ -20,6 +20,7 @@ enum { CHECK_DEPTH_MAX = 64, PROTO_BASES = 4, LL_STACK_MAX = 4 };
 /* What the statements so far say about the headers of a packet. */
 struct proto_ctx {
 	const struct proto_header *at[PROTO_BASES];  /* NULL: nothing known */
+	struct loc loc[PROTO_BASES];		     /* of the field that told */
 	const struct proto_header *ll[LL_STACK_MAX]; /* link headers one upon the other */
 	unsigned n_ll;
 	unsigned several; /* bits by base: a set named several headers, `at` is the last */
@@ -41,6 +42,7 @@ struct eval {
 	const struct set_type *want; /* the type that symbols take; NULL: none */
 	uint64_t max;		     /* the largest number allowed, 0: what the type allows */
 	unsigned depth;
+	bool target;	/* what a statement sets, not what is read */
 	bool hours;	/* a range of hours may go over midnight */
 	bool assigning; /* a statement's value: operations widen to what is assigned to */
 	bool nat_data;	/* a map's data may be ranges and prefixes */
@@ -72,6 +74,15 @@ static inline struct set_type type_single(const struct datatype *t, unsigned bit
 {
 	return (struct set_type){.fields = {t}, .bits = {(uint16_t)bits}, .n = 1};
 }
+
+/* The whole command, where the kernel says no to a rule as a whole. */
+static inline struct loc rule_loc(const struct eval *ev)
+{
+	return ev->c->loc.src || !ev->rule ? ev->c->loc : ev->rule->loc;
+}
+
+/* The first word of a statement. */
+struct loc keyword_loc(const struct eval *ev, struct loc loc);
 
 #define check_error(ev, loc, ...) diag_error((ev)->c->sources, (loc), __VA_ARGS__)
 #define check_error2(ev, loc, second, ...)                                                         \
@@ -108,6 +119,8 @@ bool type_equal(const struct set_type *a, const struct set_type *b);
 /* "IPv4 address", "concatenation of (IPv4 address, internet network service)". */
 const char *type_desc(struct eval *ev, const struct set_type *t);
 int verdict_check(struct eval *ev, struct expr *e);
+/* The same for an element of a map: what the kernel refuses is shown at the element's key. */
+int verdict_check_at(struct eval *ev, struct expr *e, const struct loc *at);
 int map_check(struct eval *ev, struct expr **ep);
 /* `expr` may be looked up where `want` is asked for: equal, or plain numbers of the same width. */
 bool type_compatible(const struct set_type *expr, const struct set_type *want);
@@ -189,6 +202,8 @@ int rule_check(struct check *c, struct rule_decl *r, unsigned depth);
 /* --- check_match.c: comparisons ------------------------------------------------------------- */
 
 int match_check(struct eval *ev, struct stmt *s);
+/* A comparison of raw bits that do not fill bytes becomes a masked load of the bytes around. */
+void raw_normalise(struct eval *ev, struct expr *compare);
 
 /* --- check_listing.c: what the listing leaves out ------------------------------------------- */
 

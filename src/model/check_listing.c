@@ -155,12 +155,17 @@ static void release(struct listing *l, unsigned base)
 	l->deps[base] = NULL;
 }
 
+static bool is_mixed(enum family f)
+{
+	return f == FAMILY_INET || f == FAMILY_BRIDGE || f == FAMILY_NETDEV;
+}
+
 /* In tables of several network protocols `ip protocol` says more than the transport header. */
 static bool names_network(const struct listing *l, const struct stmt *dep)
 {
 	const struct expr *left = dep->expr->pair.left;
 
-	if (l->family != FAMILY_INET && l->family != FAMILY_BRIDGE && l->family != FAMILY_NETDEV)
+	if (!is_mixed(l->family))
 		return false;
 	return left->kind == EX_PAYLOAD && left->payload.header->base == PB_NH;
 }
@@ -176,7 +181,7 @@ static void field_seen(struct listing *l, const struct expr *e)
 		bool is_key = e->payload.field == proto_key(h);
 
 		if (base == PB_LL && left->kind == EX_PAYLOAD) {
-			if (h == &proto_vlan && !is_key &&
+			if (h == &proto_vlan && !is_key && left->payload.header == &proto_ether &&
 			    expr_u64(dep->expr->pair.right) == proto_vlan.ethertype)
 				release(l, base);
 		} else if (base != PB_TH || !names_network(l, dep)) {
@@ -343,7 +348,8 @@ static void dep_seen(struct listing *l, struct stmt *s)
 		switch (left->key) {
 		case META_L4PROTO:
 			net = l->deps[PB_NH] ? dep_nfproto(l->deps[PB_NH]) : 0;
-			if ((net == NFPROTO_4 && v == ICMP) || (net == NFPROTO_6 && v == ICMPV6))
+			if (is_mixed(l->family) &&
+			    ((net == NFPROTO_4 && v == ICMP) || (net == NFPROTO_6 && v == ICMPV6)))
 				release(l, PB_NH);
 			l->deps[PB_TH] = s;
 			break;
@@ -375,7 +381,7 @@ static void dep_seen(struct listing *l, struct stmt *s)
 		l->deps[base] = s;
 }
 
-static void match_seen(struct listing *l, struct stmt *s)
+static void match_seen(struct eval *ev, struct listing *l, struct stmt *s)
 {
 	struct expr *e = s->expr;
 
@@ -385,6 +391,8 @@ static void match_seen(struct listing *l, struct stmt *s)
 	}
 	if (name_field(l, e->pair.left))
 		retype(e->pair.right, e->pair.left->type);
+	else if (e->pair.left->kind == EX_RAW)
+		raw_normalise(ev, e);
 	expr_seen(l, e->pair.left);
 	proto_ctx_learn(&l->pctx, l->family, e);
 	dep_seen(l, s);
@@ -471,7 +479,7 @@ void listing_normalise(struct eval *ev, struct rule_decl *r)
 			if (says_nothing(l.family, s))
 				s->hidden = true;
 			else
-				match_seen(&l, s);
+				match_seen(ev, &l, s);
 			continue;
 		}
 		other_seen(&l, s);

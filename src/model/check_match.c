@@ -148,7 +148,7 @@ static void move_constant(struct eval *ev, struct expr *e)
 }
 
 /* Bits of the packet that do not fill bytes, as a masked load of the bytes around them. */
-static void normalise_raw(struct eval *ev, struct expr *e)
+void raw_normalise(struct eval *ev, struct expr *e)
 {
 	struct expr *raw = e->pair.left, *v = e->pair.right;
 	unsigned first, end, shift;
@@ -230,11 +230,12 @@ static int check_right(struct eval *ev, struct expr *e)
 }
 
 /* { x } means x. */
-static void unwrap_set(struct expr *e)
+static void unwrap_set(struct expr *e, bool single)
 {
 	struct expr *set = e->pair.right, *one;
 
-	if (set->kind != EX_SET || set->list.n != 1 || e->pair.left->kind == EX_CONCAT)
+	/* Not one that became single: nft does not see that either. */
+	if (!single || set->kind != EX_SET || set->list.n != 1 || e->pair.left->kind == EX_CONCAT)
 		return;
 	one = set->list.items[0];
 	if (one->kind == EX_ELEM) {
@@ -247,23 +248,41 @@ static void unwrap_set(struct expr *e)
 	e->pair.right = one;
 }
 
+/* What stands between the two sides. */
+static struct loc operator_loc(struct eval *ev, const struct expr *e)
+{
+	struct loc l = e->pair.left->loc, r = e->pair.right->loc;
+	const struct source_set *s = ev->c->sources;
+	const char *text;
+
+	if (!l.src || l.src != r.src || l.src > s->sources.n || l.end >= r.begin ||
+	    r.begin > s->sources.items[l.src - 1].len)
+		return l;
+	text = s->sources.items[l.src - 1].text;
+	l.begin = l.end;
+	l.end = r.begin;
+	while (l.begin + 1 < l.end && text[l.begin] == ' ')
+		l.begin++;
+	while (l.end > l.begin + 1 && text[l.end - 1] == ' ')
+		l.end--;
+	return l;
+}
+
 static int resolve_operator(struct eval *ev, struct expr *e)
 {
 	struct expr *l = e->pair.left, *r = e->pair.right;
 
-	if (r->kind == EX_LIST && e->op != OP_IMPLICIT && e->op != OP_NOT) {
+	if (r->kind == EX_LIST) {
 		list_fold(ev, &e->pair.right);
 		r = e->pair.right;
+		if ((e->op == OP_IMPLICIT && l->kind != EX_BINOP) || e->op == OP_NOT)
+			r = e->pair.right = flag_list(ev, r);
 	}
 	switch (e->op) {
 	case OP_IMPLICIT:
-		if (r->kind == EX_LIST && l->kind == EX_BINOP) {
-			list_fold(ev, &e->pair.right);
+		if (r->kind != EX_LIST &&
+		    (r->kind != EX_VALUE || !is_flags(l->type) || l->kind == EX_BINOP))
 			e->op = OP_EQ;
-		} else if (r->kind != EX_LIST &&
-			   (r->kind != EX_VALUE || !is_flags(l->type) || l->kind == EX_BINOP)) {
-			e->op = OP_EQ;
-		}
 		return 0;
 	case OP_EQ:
 	case OP_NEQ:
@@ -285,7 +304,7 @@ static int resolve_operator(struct eval *ev, struct expr *e)
 					    "expressions",
 					    compare_names[e->op], expr_kind_name(l));
 		if (r->kind != EX_VALUE || (r->flags & EXF_WILDCARD))
-			return check_error2(ev, r->loc, l->loc,
+			return check_error2(ev, r->loc, operator_loc(ev, e),
 					    "Relational expression (%s) is undefined for %s "
 					    "expressions",
 					    compare_names[e->op], expr_kind_name(r));
@@ -300,6 +319,7 @@ static int resolve_operator(struct eval *ev, struct expr *e)
 int match_check(struct eval *ev, struct stmt *s)
 {
 	struct expr *e = s->expr;
+	bool single;
 	int err;
 
 	if (e->kind != EX_COMPARE) {
@@ -316,10 +336,11 @@ int match_check(struct eval *ev, struct stmt *s)
 		return check_error(ev, e->pair.left->loc, "expression has no type");
 	e->type = &type_boolean;
 	e->bits = 1;
+	single = e->pair.right->kind == EX_SET && e->pair.right->list.n == 1;
 	err = check_right(ev, e);
 	if (err)
 		return err;
-	unwrap_set(e);
+	unwrap_set(e, single);
 	err = resolve_operator(ev, e);
 	if (err)
 		return err;
@@ -329,8 +350,6 @@ int match_check(struct eval *ev, struct stmt *s)
 		normalise_mask(ev, e);
 	else if (e->pair.left->kind == EX_BINOP)
 		move_constant(ev, e);
-	if (e->pair.left->kind == EX_RAW)
-		normalise_raw(ev, e);
 	proto_ctx_learn(&ev->pctx, ev->c->family, e);
 	return 0;
 }

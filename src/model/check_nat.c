@@ -179,7 +179,7 @@ int nat_check(struct eval *ev, struct stmt *s)
 		return err;
 	if (chain && chain->decl.base &&
 	    (chain->decl.type != CHAIN_NAT || !hook_allowed(ev, hooks[s->nat.kind])))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	if (ev->c->family != FAMILY_INET)
 		s->nat.nfproto =
 			s->nat.flags & (NATF_CONCAT | NATF_INTERVAL) ? (uint8_t)nfproto : 0;
@@ -227,7 +227,7 @@ int tproxy_check(struct eval *ev, struct stmt *s)
 	if (err)
 		return err;
 	if (!hook_allowed(ev, 1u << HOOK_PREROUTING))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	if (ev->c->family != FAMILY_INET)
 		s->nat.nfproto = 0;
 	return 0;

@@ -21,6 +21,20 @@ static bool is_terminal(const struct stmt *s)
 	}
 }
 
+struct loc keyword_loc(const struct eval *ev, struct loc loc)
+{
+	const struct source_set *s = ev->c->sources;
+	uint32_t at = loc.begin;
+
+	if (!loc.src || loc.src > s->sources.n || loc.end > s->sources.items[loc.src - 1].len)
+		return loc;
+	while (at < loc.end && s->sources.items[loc.src - 1].text[at] != ' ' &&
+	       s->sources.items[loc.src - 1].text[at] != '\t')
+		at++;
+	loc.end = at;
+	return loc;
+}
+
 int rule_check(struct check *c, struct rule_decl *r, unsigned depth)
 {
 	struct eval ev = {.c = c, .a = c->arena, .rule = r, .at = &r->stmts, .depth = depth};
@@ -31,7 +45,9 @@ int rule_check(struct check *c, struct rule_decl *r, unsigned depth)
 		int err;
 
 		if (last)
-			return check_error2(&ev, s->loc, last->loc,
+			return check_error2(&ev, s->loc,
+					    last->kind == ST_QUEUE ? keyword_loc(&ev, last->loc)
+								   : last->loc,
 					    "Statement after terminal statement has no effect");
 		ev.stmt = s;
 		err = stmt_check(&ev, s);

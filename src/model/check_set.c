@@ -107,7 +107,7 @@ static int key_check(struct eval *ev, struct expr **kp, const struct set_want *w
 	return 0;
 }
 
-static int object_data_check(struct eval *ev, struct expr *d, enum obj_kind kind)
+static int object_data_check(struct eval *ev, struct expr *d, enum obj_kind kind, struct loc at)
 {
 	size_t len;
 	const char *text;
@@ -123,7 +123,7 @@ static int object_data_check(struct eval *ev, struct expr *d, enum obj_kind kind
 	d->type = &type_string;
 	d->bits = 0;
 	if (ev->c->table && !model_object_find(ev->c->table, kind, text))
-		return object_missing(ev, d->loc, kind, text);
+		return object_missing(ev, at, kind, text);
 	return 0;
 }
 
@@ -169,12 +169,12 @@ static int data_check(struct eval *ev, struct set_elem *el, struct loc loc,
 			       : check_error(ev, loc, "element has no data");
 	if (w->verdicts) {
 		if (el->data->kind == EX_VERDICT)
-			return verdict_check(ev, el->data);
+			return verdict_check_at(ev, el->data, &loc);
 		return check_error(ev, el->data->loc,
 				   "Can't parse symbolic netfilter verdict expressions");
 	}
 	if (w->objects)
-		return object_data_check(ev, el->data, w->obj);
+		return object_data_check(ev, el->data, w->obj, loc);
 	if (el->data->kind == EX_VERDICT)
 		return kernel_error(ev, loc, "Invalid argument");
 
@@ -493,8 +493,10 @@ int set_normalise(struct eval *ev, struct expr *set, const struct set_want *w)
 						item_key(it->order > last->order ? last->e : it->e)
 							->loc,
 						"conflicting intervals specified");
-				return kernel_error(ev, ev->rule ? ev->rule->loc : set->loc,
-						    "File exists");
+				return kernel_error(
+					ev,
+					item_key(it->order > last->order ? it->e : last->e)->loc,
+					"File exists");
 			}
 			if (memcmp(it->hi, last->hi, len) <= 0)
 				continue;
@@ -505,7 +507,9 @@ int set_normalise(struct eval *ev, struct expr *set, const struct set_want *w)
 		    !memcmp(it->hi, last->hi, len)) {
 			if (!w->map || expr_equal(it->e->elem->data, last->e->elem->data))
 				continue;
-			return kernel_error(ev, ev->rule ? ev->rule->loc : set->loc, "File exists");
+			return kernel_error(
+				ev, item_key(it->order > last->order ? it->e : last->e)->loc,
+				"File exists");
 		}
 		if (last && merge && plain_item(it->e) && plain_item(last->e) &&
 		    touches(last->hi, it->lo, len)) {

@@ -143,16 +143,18 @@ static int objref_check(struct eval *ev, struct stmt *s)
 static int log_check(struct eval *ev, struct stmt *s)
 {
 	if (s->log.prefix && strlen(s->log.prefix) > LOG_PREFIX_MAX)
-		return check_error(ev, s->loc, "log prefix is too long");
+		return check_error(ev, keyword_loc(ev, s->loc), "log prefix is too long");
 	if (s->log.has_group && s->log.level != LOG_LEVEL_NONE)
-		return check_error(ev, s->loc, "level and group are mutually exclusive");
+		return check_error(ev, keyword_loc(ev, s->loc),
+				   "level and group are mutually exclusive");
 	if (s->log.level == LOG_LEVEL_AUDIT && (s->log.prefix || s->log.flags))
-		return check_error(ev, s->loc,
+		return check_error(ev, keyword_loc(ev, s->loc),
 				   "log level audit doesn't support any further options");
 	if (s->log.has_group && s->log.flags)
-		return check_error(ev, s->loc, "flags and group are mutually exclusive");
+		return check_error(ev, keyword_loc(ev, s->loc),
+				   "flags and group are mutually exclusive");
 	if (!s->log.has_group && (s->log.has_snaplen || s->log.has_qthreshold))
-		return check_error(ev, s->loc,
+		return check_error(ev, keyword_loc(ev, s->loc),
 				   "log group is needed for snaplen and queue-threshold");
 	return 0;
 }
@@ -161,7 +163,8 @@ static int log_check(struct eval *ev, struct stmt *s)
 
 static int reject_conflict(struct eval *ev, const struct stmt *s, const char *a, const char *b)
 {
-	return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc, s->loc,
+	return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc,
+			    ev->pctx.loc[PB_NH].src ? ev->pctx.loc[PB_NH] : keyword_loc(ev, s->loc),
 			    "conflicting protocols specified: %s vs %s", a, b);
 }
 
@@ -197,7 +200,8 @@ static int reject_plain(struct eval *ev, struct stmt *s)
 	bool v4 = ev->c->family == FAMILY_IP;
 
 	if (s->reject.type == REJECT_ICMPX)
-		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc, s->loc,
+		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc,
+				    keyword_loc(ev, s->loc),
 				    "abstracted ICMP unreachable not supported");
 	if (s->reject.type == REJECT_ICMP && !v4)
 		return reject_conflict(ev, s, "ip6", "ip");
@@ -240,6 +244,11 @@ static int reject_mixed(struct eval *ev, struct stmt *s)
 	return deps_meta(ev, s->loc, META_PROTOCOL, h->ethertype, true);
 }
 
+static struct loc th_loc(const struct eval *ev, struct loc loc)
+{
+	return ev->pctx.loc[PB_TH].src ? ev->pctx.loc[PB_TH] : keyword_loc(ev, loc);
+}
+
 static int reject_check(struct eval *ev, struct stmt *s)
 {
 	const enum family f = ev->c->family;
@@ -253,8 +262,8 @@ static int reject_check(struct eval *ev, struct stmt *s)
 		const struct proto_header *th = ev->pctx.at[PB_TH];
 
 		if (th && th != &proto_tcp)
-			return check_error(ev, s->loc,
-					   "you cannot use tcp reset with this protocol");
+			return check_error2(ev, keyword_loc(ev, s->loc), th_loc(ev, s->loc),
+					    "you cannot use tcp reset with this protocol");
 		if (!th)
 			deps_meta(ev, s->loc, META_L4PROTO, TCP, true);
 	} else {
@@ -270,17 +279,27 @@ static int reject_check(struct eval *ev, struct stmt *s)
 		hooks |= 1u << HOOK_FORWARD | 1u << HOOK_OUTPUT | 1u << HOOK_INGRESS;
 	if (chain && chain->decl.base &&
 	    (!hook_allowed(ev, hooks) || chain->decl.type != CHAIN_FILTER))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }
 
 /* --- assignments ---------------------------------------------------------------------------- */
 
+static int target_check(struct eval *ev, struct stmt *s)
+{
+	int err;
+
+	ev->target = true;
+	err = expr_check_as(ev, &s->assign.target, NULL, 0);
+	ev->target = false;
+	return err;
+}
+
 static int meta_set_check(struct eval *ev, struct stmt *s)
 {
-	struct expr *t = s->assign.target;
+	struct expr *t;
 	const enum family f = ev->c->family;
-	int err = expr_check_as(ev, &s->assign.target, NULL, 0);
+	int err = target_check(ev, s);
 
 	if (err)
 		return err;
@@ -289,26 +308,26 @@ static int meta_set_check(struct eval *ev, struct stmt *s)
 	if (err)
 		return err;
 	if (!meta_keys[t->key].writable)
-		return kernel_error(ev, t->loc, "Operation not supported");
+		return kernel_error(ev, s->loc, "Operation not supported");
 	if (t->key == META_PKTTYPE &&
 	    !hook_allowed(ev, f == FAMILY_NETDEV ? 1u << HOOK_INGRESS : 1u << HOOK_PREROUTING))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	if (t->key == META_BROUTE &&
 	    (f != FAMILY_BRIDGE || !hook_allowed(ev, 1u << HOOK_PREROUTING)))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }
 
 static int ct_set_check(struct eval *ev, struct stmt *s)
 {
 	struct expr *t;
-	int err = expr_check_as(ev, &s->assign.target, NULL, 0);
+	int err = target_check(ev, s);
 
 	if (err)
 		return err;
 	t = s->assign.target;
 	if (!ct_keys[t->ct.key].writable)
-		return kernel_error(ev, t->loc, "Operation not supported");
+		return kernel_error(ev, s->loc, "Operation not supported");
 	if (t->ct.key == CT_HELPER || t->ct.key == CT_TIMEOUT || t->ct.key == CT_EXPECTATION) {
 		struct expr *value = s->assign.value;
 		enum obj_kind kind = t->ct.key == CT_HELPER    ? OBJ_CT_HELPER
@@ -327,7 +346,7 @@ static int ct_set_check(struct eval *ev, struct stmt *s)
 static int payload_set_check(struct eval *ev, struct stmt *s)
 {
 	struct expr *t;
-	int err = expr_check_as(ev, &s->assign.target, NULL, 0);
+	int err = target_check(ev, s);
 
 	if (err)
 		return err;
@@ -425,7 +444,7 @@ static int set_check(struct eval *ev, struct stmt *s)
 	if (d->flags & SETF_CONSTANT)
 		return kernel_error(ev, s->loc, "Device or resource busy");
 	if (d->flags & SETF_INTERVAL)
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return elem_stmts(ev, el);
 }
 
@@ -463,7 +482,7 @@ static int queue_check(struct eval *ev, struct stmt *s)
 	if ((s->queue.flags & QUEUEF_FANOUT) && e->kind != EX_RANGE)
 		return check_error(ev, e->loc, "fanout requires a range to be specified");
 	if (ev->c->family == FAMILY_ARP || ev->c->family == FAMILY_NETDEV)
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }
 
@@ -526,7 +545,7 @@ static int flow_check(struct eval *ev, struct stmt *s)
 	if (ev->c->table && !model_flowtable_find(ev->c->table, s->name))
 		return kernel_error(ev, s->loc, "No such file or directory");
 	if (!hook_allowed(ev, 1u << HOOK_FORWARD))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }
 
@@ -536,7 +555,7 @@ static int synproxy_check(struct eval *ev, struct stmt *s)
 
 	if ((f != FAMILY_IP && f != FAMILY_IP6 && f != FAMILY_INET) ||
 	    !hook_allowed(ev, 1u << HOOK_INPUT | 1u << HOOK_FORWARD))
-		return kernel_error(ev, ev->rule->loc, "Operation not supported");
+		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }
 

@@ -35,7 +35,7 @@ unsigned suggest_distance(const char *text, size_t len, const char *name)
 
 unsigned suggest_limit(size_t len)
 {
-	return len < 3 ? 1 : len < 6 ? 2 : 3;
+	return (unsigned)len / 2 + 1;
 }
 
 static const char *link_name(const struct model_link *l, enum model_noun noun)

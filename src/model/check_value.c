@@ -125,6 +125,9 @@ static int range_error(struct eval *ev, const struct expr *e, const char *text, 
 static int parse_error(struct eval *ev, const struct expr *e, const struct datatype *t,
 		       const char *text, size_t len, const char *why)
 {
+	if ((t == &type_ipv4_addr && memchr(text, ':', len)) ||
+	    (t == &type_ipv6_addr && !memchr(text, ':', len) && strspn(text, "0123456789.") >= len))
+		why = "Could not resolve hostname: Address family for hostname not supported";
 	if (why)
 		return check_error(ev, e->loc, "%s", why);
 	for (const struct datatype *p = t; p; p = p->parent) {

@@ -209,6 +209,7 @@ struct check apply_check(struct apply *a, struct model_table *t, struct model_ch
 		.family = t ? t->family : a->cmd->family,
 		.table = t,
 		.chain = c,
+		.loc = a->cmd ? a->cmd->loc : LOC_NONE,
 	};
 }
 
