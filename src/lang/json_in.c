@@ -805,12 +805,13 @@ static int read_guarded(struct json_in *in, json_t *doc, struct cmd_list *out)
 
 int parse_json(struct source_set *sources, int src, struct arena *a, struct cmd_list *out)
 {
-	const struct source *s = source_at(sources, (uint32_t)src);
+	struct source *s = &sources->sources.items[src - 1];
 	struct json_in in = {.sources = sources, .a = a, .loc = {(uint32_t)src, 0, 0}};
 	json_error_t error;
 	json_t *doc = json_loadb(s->text, s->len, JSON_REJECT_DUPLICATES, &error);
 	int err;
 
+	s->kind = SOURCE_JSON; /* whatever it came from, places in it say nothing to a reader */
 	if (!doc && json_error_code(&error) == json_error_out_of_memory)
 		return -ENOMEM;
 	if (!doc)

@@ -157,13 +157,16 @@ static json_t *set_stmt_json(const struct stmt *s, const struct lang_env *env)
 {
 	const struct set_elem *el = s->set.elem;
 	json_t *o = json_wrap("op", json_string(set_op_name(s->set.op)));
+	struct lang_env stateless = *env;
+
+	stateless.numeric |= PRINT_STATELESS;
 
 	json_put(&o, "elem", json_elem(el, false, env));
 	if (el->data)
 		json_put(&o, "data", json_expr(el->data, env));
 	json_put(&o, el->data ? "map" : "set", json_expr(s->set.set, env));
 	if (el->stmts)
-		json_put(&o, "stmt", json_stmts(el->stmts, env));
+		json_put(&o, "stmt", json_stmts(el->stmts, &stateless));
 	return json_wrap(el->data ? "map" : "set", o);
 }
 

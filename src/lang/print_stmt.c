@@ -191,10 +191,13 @@ static void objref_print(const struct stmt *s, const struct lang_env *env, struc
 	}
 }
 
-/* The element of a set statement: its statements stand before the data. */
+/* The element of a set statement: its statements stand before the data, and count nothing. */
 static void set_stmt_elem_print(const struct set_elem *el, const struct lang_env *env,
 				struct strbuf *out)
 {
+	struct lang_env stateless = *env;
+
+	stateless.numeric |= PRINT_STATELESS;
 	print_expr(el->key, env, out);
 	if (el->has_timeout) {
 		strbuf_puts(out, " timeout ");
@@ -208,7 +211,7 @@ static void set_stmt_elem_print(const struct set_elem *el, const struct lang_env
 		strbuf_printf(out, " comment \"%s\"", el->comment);
 	for (const struct stmt *s = el->stmts; s; s = s->next) {
 		strbuf_putc(out, ' ');
-		print_stmt(s, env, out);
+		print_stmt(s, &stateless, out);
 	}
 	if (el->data) {
 		strbuf_puts(out, " : ");
