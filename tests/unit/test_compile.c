@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rulesets from text to programs: what changes keep, and what single statements do. */
+#include <stdio.h>
+
+#include "packet_build.h"
+
+#include "compile/compile.h"
+#include "eval/eval.h"
+#include "model_fixture.h"
+
+struct world {
+	struct fixture f;
+	struct compile *c;
+	struct eval *ev;
+	struct ct_table *ct;
+	struct burst burst;
+	struct packet packets[BURST_MAX];
+	uint8_t path[BURST_MAX];
+	struct eval_devices devices;
+	struct eval_result out;
+	struct strbuf said;
+};
+
+static void note(void *arg, const struct compile_note *n)
+{
+	static const char *const kinds[] = {"no value", "no effect", "nat"};
+	struct world *w = arg;
+
+	strbuf_printf(&w->said, "%s: %s\n", n->what, kinds[n->kind]);
+}
+
+static struct world *world_new(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct compile_config config = {w, note};
+
+	assert_non_null(w);
+	assert_int_equal(fixture_init(&w->f), 0);
+	assert_int_equal(compile_new(&config, &w->c), 0);
+	assert_int_equal(eval_new(1, &w->ev), 0);
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	eval_free(w->ev);
+	compile_free(w->c);
+	fixture_free(&w->f);
+	strbuf_free(&w->said);
+	free(w);
+}
+
+/* 0 or what the build says; a failed one leaves no trace. */
+static int load(struct world *w, const char *text)
+{
+	struct program_root *root;
+	int err;
+
+	if (fixture_load(&w->f, text, FIXTURE_OPEN))
+		fail_msg("%s\n%s", w->f.messages, text);
+	err = compile_build(w->c, w->f.m, &root);
+	if (err) {
+		model_abort(w->f.m);
+		return err;
+	}
+	program_root_free(compile_publish(w->c, root));
+	model_commit(w->f.m);
+	return 0;
+}
+
+static const struct program *program_of(struct world *w, const char *chain)
+{
+	const struct model_table *t = model_table_find(w->f.m, FAMILY_INET, "t");
+
+	return compile_program(w->c, model_chain_find(t, chain));
+}
+
+/* A datagram from 10.0.0.<from> to 10.0.0.<to>. */
+static void udp(struct world *w, unsigned from, unsigned to, uint16_t dport)
+{
+	unsigned i = w->burst.n++;
+	struct packet *p = &w->packets[i];
+
+	w->burst.link[i] = LINK_EN10MB;
+	p->n = 0;
+	put_ether(p, 0x0800);
+	ip4_begin(p, 17, 0, NULL, 0);
+	be32_store(p->b + p->nh + 12, 0x0a000000 + from);
+	be32_store(p->b + p->nh + 16, 0x0a000000 + to);
+	put_udp(p, 8);
+	be16_store(p->b + p->nh + 22, dport);
+	ip4_end(p);
+}
+
+static void run(struct world *w)
+{
+	struct burst *b = &w->burst;
+	struct eval_input in = {.root = compile_root(w->c),
+				.burst = b,
+				.path = w->path,
+				.ct = w->ct,
+				.devices = w->devices,
+				.mask = (UINT64_C(1) << b->n) - 1};
+
+	for (unsigned i = 0; i < b->n; i++) {
+		b->data[i] = w->packets[i].b;
+		b->caplen[i] = b->len[i] = w->packets[i].n;
+	}
+	burst_parse(b);
+	eval_run(w->ev, &in, &w->out);
+	b->n = 0;
+}
+
+static uint64_t matched(struct world *w, const char *chain, unsigned rule)
+{
+	return program_of(w, chain)->rules[rule]->stats->packets;
+}
+
+/* --- changes -------------------------------------------------------------------------------- */
+
+static const char three[] = "table inet t {\n"
+			    "	chain other { counter; }\n"
+			    "	chain in {\n"
+			    "		type filter hook input priority 0; policy accept;\n"
+			    "		udp dport 1 counter\n"
+			    "		udp dport 2 counter\n"
+			    "		udp dport 3 counter\n"
+			    "	}\n"
+			    "}\n";
+
+static void hit_all(struct world *w)
+{
+	for (uint16_t port = 1; port <= 3; port++)
+		udp(w, 1, 2, port);
+	run(w);
+}
+
+static void test_change_keeps_rules(void **state)
+{
+	struct world *w = world_new();
+	const struct program *before, *other;
+	const struct prog_rule *first, *second, *third;
+	char text[128];
+
+	(void)state;
+	assert_int_equal(load(w, three), 0);
+	hit_all(w);
+	before = program_of(w, "in");
+	other = program_of(w, "other");
+	first = before->rules[0];
+	second = before->rules[1];
+	third = before->rules[2];
+
+	snprintf(text, sizeof(text), "insert rule inet t in handle %u udp dport 9 counter",
+		 (unsigned)second->handle);
+	assert_int_equal(load(w, text), 0);
+	assert_int_equal(program_of(w, "in")->n_rules, 4);
+	assert_ptr_equal(program_of(w, "in")->rules[0], first);
+	assert_ptr_equal(program_of(w, "in")->rules[2], second);
+	assert_ptr_equal(program_of(w, "in")->rules[3], third);
+	assert_ptr_equal(program_of(w, "other"), other);
+	assert_int_equal(matched(w, "in", 0), 1);
+
+	snprintf(text, sizeof(text), "delete rule inet t in handle %u", (unsigned)first->handle);
+	assert_int_equal(load(w, text), 0);
+	assert_int_equal(program_of(w, "in")->n_rules, 3);
+	assert_ptr_equal(program_of(w, "in")->rules[1], second);
+	hit_all(w);
+	assert_int_equal(matched(w, "in", 1), 2);
+	assert_int_equal(matched(w, "in", 2), 2);
+	assert_int_equal(program_of(w, "in")->stats->packets, 6);
+
+	snprintf(text, sizeof(text), "replace rule inet t in handle %u udp dport 3 drop",
+		 (unsigned)third->handle);
+	assert_int_equal(load(w, text), 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 4);
+	assert_int_equal(matched(w, "in", 2), 1);
+	assert_int_equal(matched(w, "in", 1), 3);
+	world_free(w);
+}
+
+/* Many changes of one chain at once, so that old and new order differ much. */
+static void test_change_at_random(void **state)
+{
+	enum { N = 40 };
+	struct world *w = world_new();
+	struct strbuf b = STRBUF_INIT;
+	uint32_t rng = 1;
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { } }"), 0);
+	for (unsigned round = 0; round < 60; round++) {
+		const struct program *p = program_of(w, "in");
+		const struct model_chain *chain = p->chain;
+		uint64_t handles[N * 2];
+		const struct prog_rule *old[N * 2];
+		unsigned n = p->n_rules, k = 0;
+
+		for (unsigned i = 0; i < n; i++) {
+			handles[i] = p->rules[i]->handle;
+			old[i] = p->rules[i];
+		}
+		strbuf_truncate(&b, 0);
+		for (unsigned i = 0; i < n; i++) {
+			rng = rng * 1664525 + 1013904223;
+			if (rng >> 28 < 3)
+				strbuf_printf(&b, "delete rule inet t in handle %u\n",
+					      (unsigned)handles[i]);
+			else if (rng >> 28 < 6)
+				strbuf_printf(&b, "insert rule inet t in handle %u udp dport %u\n",
+					      (unsigned)handles[i], rng >> 20 & 255);
+		}
+		strbuf_puts(&b, "add rule inet t in udp dport 1\n");
+		assert_int_equal(load(w, strbuf_str(&b)), 0);
+		p = program_of(w, "in");
+		assert_int_equal(p->n_rules, chain->n_rules);
+		for (const struct model_link *l = chain->rules.next; l != &chain->rules;
+		     l = l->next, k++) {
+			const struct model_rule *r = container_of(l, struct model_rule, link);
+
+			assert_ptr_equal(p->rules[k]->rule, r);
+			for (unsigned i = 0; i < n; i++)
+				if (handles[i] == r->handle)
+					assert_ptr_equal(p->rules[k], old[i]);
+		}
+		if (p->n_rules > N)
+			assert_int_equal(load(w, "flush chain inet t in"), 0);
+	}
+	strbuf_free(&b);
+	world_free(w);
+}
+
+static void test_aborted_build(void **state)
+{
+	struct world *w = world_new();
+	const struct program_root *before;
+	struct program_root *root;
+
+	(void)state;
+	assert_int_equal(load(w, three), 0);
+	before = compile_root(w->c);
+	assert_int_equal(
+		fixture_load(&w->f, "flush chain inet t in; add rule inet t in drop", FIXTURE_OPEN),
+		0);
+	assert_int_equal(compile_build(w->c, w->f.m, &root), 0);
+	program_root_free(root);
+	model_abort(w->f.m);
+	assert_ptr_equal(compile_root(w->c), before);
+	hit_all(w);
+	assert_int_equal(w->out.accepted, 7);
+	assert_int_equal(load(w, "add rule inet t in udp dport 1 drop"), 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 1);
+	assert_int_equal(matched(w, "in", 0), 2);
+	world_free(w);
+}
+
+/* A dormant table's chains are not there; a chain that goes takes its hook along. */
+static void test_hooks_follow(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0; "
+				 "policy drop; } }"),
+			 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 7);
+	assert_int_equal(load(w, "add table inet t { flags dormant; }"), 0);
+	hit_all(w);
+	assert_int_equal(w->out.accepted, 7);
+	assert_int_equal(load(w, "delete table inet t; table inet t { chain in { type filter hook "
+				 "input priority 0; policy drop; } }"),
+			 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 7);
+	assert_int_equal(load(w, "chain inet t in { policy accept; }"), 0);
+	hit_all(w);
+	assert_int_equal(w->out.accepted, 7);
+	assert_int_equal(load(w, "delete chain inet t in"), 0);
+	hit_all(w);
+	assert_int_equal(w->out.accepted, 7);
+	world_free(w);
+}
+
+/* --- order ---------------------------------------------------------------------------------- */
+
+/* Of equal priorities the last one registered runs first, whatever its family. */
+static void test_order(void **state)
+{
+	struct world *w = world_new();
+	const struct prog_hook_list *l;
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t {\n"
+				 "chain a { type filter hook prerouting priority 0; }\n"
+				 "chain b { type nat hook prerouting priority 5; }\n"
+				 "chain c { type filter hook prerouting priority raw; }\n"
+				 "chain d { type filter hook prerouting priority 0; }\n"
+				 "chain e { type nat hook prerouting priority dstnat; }\n"
+				 "}\n"
+				 "table ip t {\n"
+				 "chain a { type filter hook prerouting priority 0; }\n"
+				 "}\n"),
+			 0);
+	l = &compile_root(w->c)->hooks[CLASS_IPV4][PH_PREROUTING];
+	assert_int_equal(l->n, 6);
+	assert_ptr_equal(l->bases[0]->program, program_of(w, "c"));
+	assert_ptr_equal(l->bases[1]->program, program_of(w, "e"));
+	assert_ptr_equal(l->bases[2]->program, program_of(w, "b"));
+	assert_int_equal(l->bases[3]->family, FAMILY_IP);
+	assert_ptr_equal(l->bases[4]->program, program_of(w, "d"));
+	assert_ptr_equal(l->bases[5]->program, program_of(w, "a"));
+	assert_int_equal(compile_root(w->c)->hooks[CLASS_IPV6][PH_PREROUTING].n, 5);
+	assert_true(compile_root(w->c)->conntrack[CLASS_IPV4]);
+	world_free(w);
+}
+
+/* --- statements ----------------------------------------------------------------------------- */
+
+static void test_notes(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t {\n"
+				 "chain in { type filter hook input priority 0;\n"
+				 "fib saddr oif 0 drop\n"
+				 "fib daddr type local drop\n"
+				 "meta mark set socket mark accept\n"
+				 "}\n"
+				 "chain nat { type nat hook prerouting priority 0; udp dport 1 "
+				 "redirect to :2; }\n"
+				 "}\n"),
+			 0);
+	udp(w, 1, 2, 3);
+	run(w);
+	assert_string_equal(strbuf_str(&w->said), "fib: no value\n"
+						  "socket: no effect\n"
+						  "redirect: nat\n");
+	assert_int_equal(w->out.accepted, 1);
+	assert_int_equal(matched(w, "in", 0), 0);
+	assert_int_equal(matched(w, "in", 2), 1);
+	world_free(w);
+}
+
+static void test_verdict_map_later(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w,
+			      "table inet t {\n"
+			      "map m { type inet_service : verdict; }\n"
+			      "chain x { drop; }\n"
+			      "chain in { type filter hook input priority 0; udp dport vmap @m; }\n"
+			      "}\n"),
+			 0);
+	hit_all(w);
+	assert_int_equal(w->out.accepted, 7);
+	assert_int_equal(load(w, "add element inet t m { 2 : jump x }"), 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 2);
+	assert_int_equal(load(w,
+			      "add chain inet t y; add element inet t m { 3 : goto y }; add rule "
+			      "inet t y reject"),
+			 0);
+	hit_all(w);
+	assert_int_equal(w->out.rejected, 4);
+	world_free(w);
+}
+
+static void test_anonymous_chain(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "udp dport 1-2 jump { udp dport 1 drop; counter; }\n"
+				 "udp dport 2 reject\n"
+				 "} }"),
+			 0);
+	hit_all(w);
+	assert_int_equal(w->out.dropped, 1);
+	assert_int_equal(w->out.rejected, 2);
+	assert_int_equal(w->out.accepted, 4);
+	world_free(w);
+}
+
+static void test_objects(void **state)
+{
+	struct world *w = world_new();
+	struct state_info info;
+
+	(void)state;
+	assert_int_equal(
+		load(w, "table inet t {\n"
+			"counter c1 { }\n"
+			"counter c2 { }\n"
+			"quota q { 60 bytes; }\n"
+			"map names { type inet_service : counter; elements = { 2 : \"c2\" }; }\n"
+			"chain in { type filter hook input priority 0; policy drop;\n"
+			"counter name \"c1\"\n"
+			"counter name udp dport map @names reject\n"
+			"counter name udp dport map { 3 : \"c2\" } drop\n"
+			"quota name \"q\" accept\n"
+			"} }"),
+		0);
+	for (unsigned k = 0; k < 3; k++)
+		udp(w, 1, 2, 1);
+	udp(w, 1, 2, 2);
+	udp(w, 1, 2, 3);
+	run(w);
+	assert_int_equal(w->out.rejected, 8);
+	assert_int_equal(w->out.accepted, 1 | 2); /* 28 bytes each, the third goes beyond 60 */
+	const struct model_table *t = model_table_find(w->f.m, FAMILY_INET, "t");
+
+	state_read(model_object_find(t, OBJ_COUNTER, "c1")->state, 0, &info);
+	assert_int_equal(info.counter.packets, 5);
+	state_read(model_object_find(t, OBJ_COUNTER, "c2")->state, 0, &info);
+	assert_int_equal(info.counter.packets, 2);
+	world_free(w);
+}
+
+static void test_element_statements(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t {\n"
+				 "set s { type ipv4_addr; flags dynamic; size 10; }\n"
+				 "chain in { type filter hook input priority 0;\n"
+				 "add @s { ip saddr limit rate over 1/hour burst 2 packets } drop\n"
+				 "meter m size 1 { ip saddr quota over 30 bytes } reject\n"
+				 "} }"),
+			 0);
+	for (unsigned k = 0; k < 3; k++)
+		udp(w, 1, 2, 1); /* two are within the burst; the second is beyond the quota */
+	udp(w, 2, 2, 1);	 /* the meter has no room for a second address */
+	udp(w, 2, 2, 1);
+	run(w);
+	assert_int_equal(w->out.dropped, 4);
+	assert_int_equal(w->out.rejected, 2);
+	assert_int_equal(w->out.accepted, 1 | 8 | 16);
+	world_free(w);
+}
+
+/* What the kernel's own jhash says, addresses and concatenations. */
+static void test_jhash(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(
+		load(w,
+		     "table inet t { chain in { type filter hook input priority 0;\n"
+		     "udp dport 1 meta mark set jhash ip saddr . ip daddr mod 1000 seed 0x1\n"
+		     "udp dport 2 meta mark set jhash ip daddr mod 65536 seed 0xdeadbeef offset 7\n"
+		     "udp dport 99 meta mark set jhash ip daddr . udp dport . ip protocol mod "
+		     "100000 seed 0x5\n"
+		     "} }"),
+		0);
+	udp(w, 1, 2, 1);
+	udp(w, 1, 2, 2);
+	udp(w, 1, 77, 99);
+	for (unsigned i = 0; i < 3; i++) {
+		struct packet *p = &w->packets[i];
+
+		p->b[p->nh + 12] = p->b[p->nh + 16] = 127;
+		ip4_checksum(p);
+	}
+	run(w);
+	assert_int_equal(w->burst.mark[0], 0x218);
+	assert_int_equal(w->burst.mark[1], 0xae8);
+	assert_int_equal(w->burst.mark[2], 0x2dda);
+	world_free(w);
+}
+
+static void test_numgen(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "meta mark set numgen inc mod 3 offset 100\n"
+				 "numgen random mod 10 < 10 counter\n"
+				 "} }"),
+			 0);
+	for (unsigned k = 0; k < 5; k++)
+		udp(w, 1, 2, 1);
+	run(w);
+	for (unsigned k = 0; k < 5; k++)
+		assert_int_equal(w->burst.mark[k], 100 + k % 3);
+	assert_int_equal(matched(w, "in", 1), 5);
+	world_free(w);
+}
+
+static void test_time(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "meta hour \"22:00\"-\"06:00\" counter\n"
+				 "meta day \"Saturday\" counter\n"
+				 "meta time > \"2001-09-09 00:00:00\" counter\n"
+				 "} }"),
+			 0);
+	udp(w, 1, 2, 1); /* 2001-09-09 01:46:40, a Sunday */
+	udp(w, 1, 2, 1); /* 12 hours before, a Saturday afternoon */
+	w->burst.time[0] = UINT64_C(1000000000000000000);
+	w->burst.time[1] = w->burst.time[0] - UINT64_C(43200000000000);
+	run(w);
+	assert_int_equal(matched(w, "in", 0), 1);
+	assert_int_equal(matched(w, "in", 1), 1);
+	assert_int_equal(matched(w, "in", 2), 1);
+	world_free(w);
+}
+
+static void test_names(void **state)
+{
+	static const char names[][PROG_NAME_LEN] = {"eth0", "eth1", "wlan0", "lo"};
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "iifname \"eth*\" counter\n"
+				 "iifname != \"eth*\" counter\n"
+				 "iifname { \"lo\", \"wl*\" } counter\n"
+				 "iifname . udp dport { \"eth0\" . 1, \"eth1\" . 2 } counter\n"
+				 "} }"),
+			 0);
+	w->devices = (struct eval_devices){4, names};
+	for (uint32_t i = 0; i < 5; i++) {
+		udp(w, 1, 2, 1);
+		w->burst.iif[i] = i; /* none, eth0, eth1, wlan0, lo */
+	}
+	run(w);
+	assert_int_equal(matched(w, "in", 0), 2);
+	assert_int_equal(matched(w, "in", 1), 3);
+	assert_int_equal(matched(w, "in", 2), 2);
+	assert_int_equal(matched(w, "in", 3), 1);
+	world_free(w);
+}
+
+static void test_nesting(void **state)
+{
+	struct world *w = world_new();
+	struct strbuf b = STRBUF_INIT;
+
+	(void)state;
+	strbuf_puts(&b, "table inet t { chain in { meta mark set ");
+	for (unsigned k = 0; k < 20; k++)
+		strbuf_printf(&b, "meta mark & 0x%x | ", 1u << k);
+	strbuf_puts(&b, "1; } }");
+	assert_int_equal(load(w, strbuf_str(&b)), -E2BIG);
+	assert_null(model_table_find(w->f.m, FAMILY_INET, "t"));
+	strbuf_free(&b);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_change_keeps_rules),
+		cmocka_unit_test(test_change_at_random),
+		cmocka_unit_test(test_aborted_build),
+		cmocka_unit_test(test_hooks_follow),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_verdict_map_later),
+		cmocka_unit_test(test_anonymous_chain),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_element_statements),
+		cmocka_unit_test(test_jhash),
+		cmocka_unit_test(test_numgen),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_nesting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
