@@ -26,10 +26,11 @@ static unsigned context_nfproto(const struct eval *ev)
 static int family_conflict(struct eval *ev, const struct stmt *s, unsigned a, unsigned b,
 			   const char *what)
 {
-	return check_error(ev, s->loc,
-			   "conflicting protocols specified: %s vs. %s. You must specify ip or ip6 "
-			   "family in %s statement",
-			   proto_of(a), proto_of(b), what);
+	return check_error2(
+		ev, s->loc, ev->pctx.loc[PB_NH],
+		"conflicting protocols specified: %s vs. %s. You must specify ip or ip6 "
+		"family in %s statement",
+		proto_of(a), proto_of(b), what);
 }
 
 static int transport_needed(struct eval *ev, const struct stmt *s, const struct expr *e)
@@ -129,6 +130,21 @@ static int port_check(struct eval *ev, struct stmt *s)
 	return err ? err : transport_needed(ev, s, s->nat.port);
 }
 
+/* A map to addresses with ports says which family they are of. */
+static unsigned map_nfproto(const struct eval *ev, const struct expr *addr)
+{
+	const struct model_set *set;
+
+	if (addr->kind != EX_MAP || addr->map.to->kind != EX_SETREF || !ev->c->table)
+		return 0;
+	set = model_set_find(ev->c->table, addr->map.to->setref.name);
+	if (!set || set->decl.data.n != 2)
+		return 0;
+	return set->decl.data.fields[0] == &type_ipv4_addr   ? NFPROTO_4
+	       : set->decl.data.fields[0] == &type_ipv6_addr ? NFPROTO_6
+							     : 0;
+}
+
 /* The family of the address: given, or of the table, or of what was matched. */
 static int nat_family(struct eval *ev, struct stmt *s, unsigned *out)
 {
@@ -145,6 +161,8 @@ static int nat_family(struct eval *ev, struct stmt *s, unsigned *out)
 		*out = 0;
 		if (!s->nat.addr)
 			return 0;
+		if (!s->nat.nfproto && !seen)
+			seen = map_nfproto(ev, s->nat.addr);
 		if (!s->nat.nfproto && !seen)
 			return check_error(ev, s->loc,
 					   "ip or ip6 must be specified with address for inet "
@@ -169,8 +187,10 @@ int nat_check(struct eval *ev, struct stmt *s)
 	};
 	const struct model_chain *chain = ev->c->chain;
 	unsigned nfproto = 0;
-	int err = nat_family(ev, s, &nfproto);
+	int err;
 
+	s->loc = keyword_loc(ev, s->loc);
+	err = nat_family(ev, s, &nfproto);
 	if (!err && s->nat.addr)
 		err = addr_check(ev, s, nfproto);
 	if (!err && s->nat.port)
@@ -205,7 +225,7 @@ int tproxy_check(struct eval *ev, struct stmt *s)
 	if (ev->c->family == FAMILY_INET && s->nat.addr && !nfproto && !seen)
 		return check_error(ev, s->loc,
 				   "ip or ip6 must be specified with address for inet tables.");
-	if (nfproto && seen && nfproto != seen)
+	if (nfproto != seen && seen && (nfproto || (ev->c->family == FAMILY_INET && s->nat.addr)))
 		return family_conflict(ev, s, seen, nfproto, "tproxy");
 	if (s->nat.addr) {
 		unsigned p = nfproto ? nfproto : seen;

@@ -164,7 +164,7 @@ static int log_check(struct eval *ev, struct stmt *s)
 static int reject_conflict(struct eval *ev, const struct stmt *s, const char *a, const char *b)
 {
 	return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc,
-			    ev->pctx.loc[PB_NH].src ? ev->pctx.loc[PB_NH] : keyword_loc(ev, s->loc),
+			    ev->pctx.loc[PB_NH].src ? ev->pctx.loc[PB_NH] : s->loc,
 			    "conflicting protocols specified: %s vs %s", a, b);
 }
 
@@ -200,8 +200,7 @@ static int reject_plain(struct eval *ev, struct stmt *s)
 	bool v4 = ev->c->family == FAMILY_IP;
 
 	if (s->reject.type == REJECT_ICMPX)
-		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc,
-				    keyword_loc(ev, s->loc),
+		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc, s->loc,
 				    "abstracted ICMP unreachable not supported");
 	if (s->reject.type == REJECT_ICMP && !v4)
 		return reject_conflict(ev, s, "ip6", "ip");
@@ -246,7 +245,7 @@ static int reject_mixed(struct eval *ev, struct stmt *s)
 
 static struct loc th_loc(const struct eval *ev, struct loc loc)
 {
-	return ev->pctx.loc[PB_TH].src ? ev->pctx.loc[PB_TH] : keyword_loc(ev, loc);
+	return ev->pctx.loc[PB_TH].src ? ev->pctx.loc[PB_TH] : loc;
 }
 
 static int reject_check(struct eval *ev, struct stmt *s)
@@ -254,15 +253,17 @@ static int reject_check(struct eval *ev, struct stmt *s)
 	const enum family f = ev->c->family;
 	const struct model_chain *chain = ev->c->chain;
 	unsigned hooks = 1u << HOOK_INPUT | 1u << HOOK_PREROUTING;
-	int err = reject_code(ev, s);
+	int err;
 
+	s->loc = keyword_loc(ev, s->loc);
+	err = reject_code(ev, s);
 	if (err)
 		return err;
 	if (s->reject.type == REJECT_TCP_RST) {
 		const struct proto_header *th = ev->pctx.at[PB_TH];
 
 		if (th && th != &proto_tcp)
-			return check_error2(ev, keyword_loc(ev, s->loc), th_loc(ev, s->loc),
+			return check_error2(ev, s->loc, th_loc(ev, s->loc),
 					    "you cannot use tcp reset with this protocol");
 		if (!th)
 			deps_meta(ev, s->loc, META_L4PROTO, TCP, true);
