@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_tree: see range_tree.h. */
-#include "set/range_tree.h"
+/* box_tree: see box_tree.h. */
+#include "set/box_tree.h"
 
 static int order(const struct set *s, struct set_elem *a, struct set_elem *b)
 {
@@ -14,15 +14,8 @@ static int order(const struct set *s, struct set_elem *a, struct set_elem *b)
 static void bounds_extend(const struct set *s, struct set_elem *n, struct set_elem *with)
 {
 	uint8_t *max = node_max(s, n), *with_max = node_max(s, with);
-
-	if (s->desc.n_fields == 1) {
-		if (key_cmp(s, n->tree.max, max, with->tree.max, with_max) < 0) {
-			n->tree.max = with->tree.max;
-			memcpy(max, with_max, s->key_len);
-		}
-		return;
-	}
 	uint8_t *min = node_min(s, n), *with_min = node_min(s, with);
+
 	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++]) {
 		unsigned len = s->desc.field_len[f];
 		if (memcmp(max + at, with_max + at, len) < 0)
@@ -35,9 +28,7 @@ static void bounds_extend(const struct set *s, struct set_elem *n, struct set_el
 static void bounds_own(const struct set *s, struct set_elem *n)
 {
 	memcpy(node_max(s, n), elem_hi(s, n), s->key_len);
-	n->tree.max = key_prefix(s, elem_hi(s, n));
-	if (s->desc.n_fields > 1)
-		memcpy(node_min(s, n), elem_lo(n), s->key_len);
+	memcpy(node_min(s, n), elem_lo(n), s->key_len);
 }
 
 static void bounds_update(const struct set *s, struct set_elem *n)
@@ -119,7 +110,7 @@ static struct set_elem *insert_below(const struct set *s, struct set_elem *n, st
 	return balance(s, n);
 }
 
-void range_tree_insert(struct set *s, struct set_elem *e)
+void box_tree_insert(struct set *s, struct set_elem *e)
 {
 	e->tree.left = e->tree.right = NULL;
 	e->tree.left_height = e->tree.right_height = 0;
@@ -161,14 +152,14 @@ static struct set_elem *remove_below(const struct set *s, struct set_elem *n, st
 	return balance(s, n);
 }
 
-void range_tree_remove(struct set *s, struct set_elem *e)
+void box_tree_remove(struct set *s, struct set_elem *e)
 {
 	s->store.root = remove_below(s, s->store.root, e);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-struct set_elem *range_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+struct set_elem *box_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
 {
 	uint64_t prefix = key_prefix(s, lo);
 	struct set_elem *n = s->store.root;
@@ -194,25 +185,7 @@ static void each_below(struct set_elem *n, void (*fn)(void *ctx, struct set_elem
 	}
 }
 
-void range_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-		     void *ctx)
+void box_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
 	each_below(st->root, fn, ctx);
-}
-
-uint64_t range_tree_lookup(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
-			   const uint64_t *now, struct set_elem **hit)
-{
-	uint64_t found = 0;
-
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		struct set_elem *e = s->ops->match(s, keys + i * stride, now[i]);
-		if (!e)
-			continue;
-		found |= 1ULL << i;
-		if (hit)
-			hit[i] = e;
-	}
-	return found;
 }

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * range_tree: elements with ranges in an AVL tree that knows the bounds of each subtree.
+ * box_tree: elements with a range in each of several fields, boxes so to say, in an AVL tree that
+ * knows the bounds of each subtree.
  *
- * Order: by lo, then the wider range first; no two elements have the same lo and hi. Every node
- * knows the highest hi at or below it; where a set has several fields, the highest hi and the
- * lowest lo of each field. A search leaves subtrees out that cannot hold what it looks for: with
- * one field it takes O(log n) steps, with several about as many as long as boxes are mostly apart.
+ * Order: by lo, then by hi; no two elements have the same lo and hi. Every node knows the highest
+ * hi and the lowest lo of each field at or below it. A search leaves subtrees out that cannot hold
+ * what it looks for: about O(log n) steps as long as boxes are mostly apart.
  *
  * A node keeps the heights of both its subtrees, so that an insertion touches the nodes of its path
  * alone. Links are in the elements: nothing here allocates. Recursion is as deep as the tree, at
- * most 1.45 log2 n. (Adelson-Velsky and Landis 1962; interval trees: Cormen et al., chapter 14.)
+ * most 1.45 log2 n. (Adelson-Velsky and Landis 1962.)
  */
-#ifndef TAMIS_RANGE_TREE_H
-#define TAMIS_RANGE_TREE_H
+#ifndef TAMIS_BOX_TREE_H
+#define TAMIS_BOX_TREE_H
 
 #include "set/set_internal.h"
 
-void range_tree_insert(struct set *s, struct set_elem *e);
-void range_tree_remove(struct set *s, struct set_elem *e);
-struct set_elem *range_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi);
-void range_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-		     void *ctx);
-/* Prefetching helps little on a path of dependent steps: a batch is the keys one by one. */
-uint64_t range_tree_lookup(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
-			   const uint64_t *now, struct set_elem **hit);
+void box_tree_insert(struct set *s, struct set_elem *e);
+void box_tree_remove(struct set *s, struct set_elem *e);
+struct set_elem *box_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi);
+void box_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
+		   void *ctx);
 
 static inline uint8_t *node_max(const struct set *s, struct set_elem *e)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * concat_set: concatenations with a range in each field, boxes so to say, in a range_tree.
+ * concat_set: concatenations with a range in each field, boxes so to say, in a box_tree.
  *
  * Boxes may cross (see set.h); then the one that came first answers, so a search looks at every box
  * that holds the key. Boxes that are apart are mostly told apart by the subtrees' bounds.
  */
-#include "set/range_tree.h"
+#include "set/box_tree.h"
 
 struct probe {
 	const struct set *s;
@@ -54,18 +54,29 @@ static struct set_elem *concat_conflict(const struct set *s, const uint8_t *lo, 
 	return e ? e : concat_match(s, hi, now);
 }
 
+static int concat_reserve(struct set *s, size_t n)
+{
+	return 0;
+}
+
+static void concat_settle(struct set *s)
+{
+}
+
 static void concat_store_free(struct set_store *st)
 {
 }
 
 const struct set_ops concat_set_ops = {
 	.name = "concat",
-	.find = range_tree_find,
+	.find = box_tree_find,
 	.conflict = concat_conflict,
 	.match = concat_match,
-	.lookup = range_tree_lookup,
-	.insert = range_tree_insert,
-	.remove = range_tree_remove,
-	.each = range_tree_each,
+	.lookup = lookup_one_by_one,
+	.reserve = concat_reserve,
+	.insert = box_tree_insert,
+	.remove = box_tree_remove,
+	.settle = concat_settle,
+	.each = box_tree_each,
 	.store_free = concat_store_free,
 };

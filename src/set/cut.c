@@ -106,8 +106,8 @@ int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 	if (s->desc.size && size_live(s, now) - in.n + pieces.n > s->desc.size)
 		goto out;
 	err = journal_reserve(s, in.n + 2 * pieces.n);
-	if (!err && pieces.n < EXPIRY_NONE)
-		err = expiry_reserve(&s->store.expiry, (uint32_t)pieces.n);
+	if (!err)
+		err = elems_reserve(s, pieces.n);
 	if (err)
 		goto out;
 	vec_foreach (&in, e) {

@@ -93,6 +93,15 @@ static void resize(struct set_store *st, size_t n_buckets)
 	st->first = NULL;
 }
 
+static int hash_reserve(struct set *s, size_t n)
+{
+	return 0;
+}
+
+static void hash_settle(struct set *s)
+{
+}
+
 static void hash_insert(struct set *s, struct set_elem *e)
 {
 	struct set_store *st = &s->store;
@@ -141,8 +150,10 @@ const struct set_ops hash_set_ops = {
 	.conflict = hash_conflict,
 	.match = hash_match,
 	.lookup = hash_lookup,
+	.reserve = hash_reserve,
 	.insert = hash_insert,
 	.remove = hash_remove,
+	.settle = hash_settle,
 	.each = hash_each,
 	.store_free = hash_store_free,
 };

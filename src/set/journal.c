@@ -3,8 +3,8 @@
  * journal: what a transaction did to a set, so that it can be undone in the opposite order.
  *
  * An element that was taken out is kept alive by its entry, a flushed set by its. Undoing puts
- * elements back where the expiry queue had room for them before and where links are in the elements
- * themselves: no allocation, no failure. Entries are reserved before a change begins.
+ * elements back where there was room for them before: no allocation, no failure. Entries are
+ * reserved before a change begins.
  */
 #include "set/set_internal.h"
 
@@ -147,6 +147,7 @@ int set_begin(struct set *s)
 static void close_journal(struct set *s)
 {
 	s->open = false;
+	s->ops->settle(s);
 	journal_free(s);
 }
 

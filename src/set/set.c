@@ -42,11 +42,11 @@ static void set_layout(struct set *s)
 	if (d->interval) {
 		s->ops = d->n_fields == 1 ? &interval_set_ops : &concat_set_ops;
 		s->off_hi = end;
-		s->off_max = end + s->key_len;
-		end += 2 * s->key_len;
+		end += s->key_len;
 		if (d->n_fields > 1) {
-			s->off_min = end;
-			end += s->key_len;
+			s->off_max = end;
+			s->off_min = end + s->key_len;
+			end += 2 * s->key_len;
 		}
 	}
 	_Static_assert(offsetof(struct set_elem, bytes) % 8 == 0, "data is aligned within bytes");
@@ -120,10 +120,18 @@ int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_in
 
 /* --- elements ------------------------------------------------------------------------------- */
 
+int elems_reserve(struct set *s, size_t n)
+{
+	int err = s->ops->reserve(s, n);
+	if (err)
+		return err;
+	return n < EXPIRY_NONE ? expiry_reserve(&s->store.expiry, (uint32_t)n) : -ENOMEM;
+}
+
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out)
 {
-	int err = expiry_reserve(&s->store.expiry, 1);
+	int err = elems_reserve(s, 1);
 	if (err)
 		return err;
 	struct set_elem *e = calloc(1, s->elem_size);
@@ -393,6 +401,23 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 }
 
 /* --- packet path ---------------------------------------------------------------------------- */
+
+uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
+			   const uint64_t *now, struct set_elem **hit)
+{
+	uint64_t found = 0;
+
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		struct set_elem *e = s->ops->match(s, keys + i * stride, now[i]);
+		if (!e)
+			continue;
+		found |= 1ULL << i;
+		if (hit)
+			hit[i] = e;
+	}
+	return found;
+}
 
 uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mask,
 		    const uint64_t *now, struct set_elem **hit)

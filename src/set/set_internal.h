@@ -4,8 +4,8 @@
  *
  * set.c is the front: it checks, finds lifetimes, keeps limits and the journal (journal.c). A kind
  * (hash_set.c, interval_set.c, concat_set.c) only knows where an element stands, through a struct
- * set_ops. Elements carry their links inside, so that putting one in never allocates and cannot
- * fail: that is what makes a rollback safe.
+ * set_ops. Putting an element in cannot fail: links are in the elements, or room was made before
+ * and is kept for what was taken out. That is what makes a rollback safe.
  *
  * A kind may hold elements whose time has passed. They are found by find() alone; match(),
  * conflict() and lookup() see live ones only.
@@ -40,7 +40,8 @@ struct set_elem {
 	bool catchall;
 	char *comment;
 	void *ext;
-	uint8_t bytes[]; /* lo, hi (ranges), data, bounds (ranges) at the set's offsets */
+	uint8_t bytes[]; /* lo, hi (ranges), bounds (concatenated ranges), data at the set's offsets
+			  */
 };
 
 /* The elements whose time will come, soonest first: see expiry.c. */
@@ -49,12 +50,23 @@ struct expiry {
 	uint32_t n, cap;
 };
 
+struct interval_node;
+
+struct interval_spares {
+	struct interval_node *first;
+	size_t n;
+};
+
 /* Everything that a flush takes away at once. */
 struct set_store {
 	struct set_elem **buckets; /* hash: NULL stands for the one bucket `first` */
 	size_t n_buckets;
 	struct set_elem *first;
-	struct set_elem *root; /* ranges */
+	struct interval_node *tree; /* interval */
+	unsigned height;
+	bool unsettled; /* a transaction left empty nodes */
+	struct interval_spares spare_leaves, spare_inners;
+	struct set_elem *root; /* concatenated ranges */
 	struct set_elem *catchall;
 	struct expiry expiry;
 	size_t n; /* elements, expired ones too, without the catch-all */
@@ -86,8 +98,13 @@ struct set_ops {
 	struct set_elem *(*match)(const struct set *s, const uint8_t *key, uint64_t now);
 	uint64_t (*lookup)(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
 			   const uint64_t *now, struct set_elem **hit);
+	/* Makes room for n insertions. */
+	int (*reserve)(struct set *s, size_t n);
+	/* Cannot fail: room was reserved, or the element stood there when the transaction began. */
 	void (*insert)(struct set *s, struct set_elem *e);
 	void (*remove)(struct set *s, struct set_elem *e);
+	/* A transaction has ended. */
+	void (*settle)(struct set *s);
 	/* Calls fn for each element; fn may free it. */
 	void (*each)(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
 		     void *ctx);
@@ -135,9 +152,15 @@ void elem_detach(struct set *s, struct set_elem *e);
 void elem_free(const struct set *s, struct set_elem *e);
 void elem_data_use(const struct set *s, struct set_elem *e, int delta);
 void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires);
-/* A new element that stands nowhere yet; room in the expiry queue is made. */
+/* Makes room for n elements to be attached. */
+int elems_reserve(struct set *s, size_t n);
+/* A new element that stands nowhere yet; room for it is made. */
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
+
+/* For kinds where a batch is the keys one by one. */
+uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
+			   const uint64_t *now, struct set_elem **hit);
 
 /* cut.c: takes lo..hi out of the elements of an auto_merge set that cover it together. */
 int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now);

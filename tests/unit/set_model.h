@@ -155,37 +155,40 @@ static inline int model_add(struct model *m, const struct set_item *item, unsign
 	return 0;
 }
 
-/* Cuts [lo, hi] out, key by key: for sets of one field of one byte. */
-static inline int model_cut(struct model *m, uint8_t lo, uint8_t hi)
+/* Cuts lo..hi out: for keys of up to 4 bytes, which are numbers here. */
+static inline int model_cut(struct model *m, uint64_t lo, uint64_t hi)
 {
 	static struct model_elem pieces[2 * MODEL_MAX];
-	unsigned n = 0, gone = 0;
+	unsigned n = 0, gone = 0, len = m->len;
 
-	for (unsigned k = lo; k <= hi; k++) {
-		bool any = false;
+	for (uint64_t at = lo; at <= hi;) { /* no gap? */
+		uint64_t next = at;
 		for (unsigned i = 0; i < m->n; i++)
-			any |= !m->e[i].catchall && m->e[i].lo[0] <= k && k <= m->e[i].hi[0];
-		if (!any)
+			if (!m->e[i].catchall && be_load(m->e[i].lo, len) <= at)
+				next = MAX(next, be_load(m->e[i].hi, len) + 1);
+		if (next == at)
 			return -ENOENT;
+		at = next;
 	}
 	for (unsigned i = 0; i < m->n; i++) {
 		struct model_elem *e = &m->e[i];
-		if (e->catchall || e->lo[0] > hi || e->hi[0] < lo)
+		if (e->catchall || be_load(e->lo, len) > hi || be_load(e->hi, len) < lo)
 			continue;
 		gone++;
-		if (e->lo[0] < lo) {
+		if (be_load(e->lo, len) < lo) {
 			pieces[n] = *e;
-			pieces[n++].hi[0] = (uint8_t)(lo - 1);
+			be_store(pieces[n++].hi, lo - 1, len);
 		}
-		if (e->hi[0] > hi) {
+		if (be_load(e->hi, len) > hi) {
 			pieces[n] = *e;
-			pieces[n++].lo[0] = (uint8_t)(hi + 1);
+			be_store(pieces[n++].lo, hi + 1, len);
 		}
 	}
 	if (m->desc.size && model_size(m) - gone + n > m->desc.size)
 		return -ENFILE;
 	for (unsigned i = 0; i < m->n;)
-		if (!m->e[i].catchall && m->e[i].lo[0] <= hi && m->e[i].hi[0] >= lo)
+		if (!m->e[i].catchall && be_load(m->e[i].lo, len) <= hi &&
+		    be_load(m->e[i].hi, len) >= lo)
 			model_drop(m, i);
 		else
 			i++;
@@ -213,7 +216,8 @@ static inline int model_delete(struct model *m, const struct set_item *item)
 		model_drop(m, (unsigned)i);
 		return 0;
 	}
-	return lo && model_merges(m) && m->len == 1 ? model_cut(m, lo[0], hi[0]) : -ENOENT;
+	return lo && model_merges(m) ? model_cut(m, be_load(lo, m->len), be_load(hi, m->len))
+				     : -ENOENT;
 }
 
 #endif

@@ -18,16 +18,26 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(rng >> 20) % n;
 }
 
+/* A number at the end of a field, of two bytes if it has them. */
+static void put_low(uint8_t *field, unsigned len, uint32_t v)
+{
+	memset(field, 0, len);
+	be_store(field + len - MIN(len, 2U), v, MIN(len, 2U));
+}
+
+static uint32_t get_low(const uint8_t *field, unsigned len)
+{
+	return (uint32_t)be_load(field + len - MIN(len, 2U), MIN(len, 2U));
+}
+
 /* Few values a field, so that keys meet; its ends too. */
 static void random_key(const struct set_desc *d, uint32_t spread, uint8_t *key)
 {
-	for (unsigned f = 0; f < d->n_fields; f++) {
-		memset(key, 0, d->field_len[f]);
-		key += d->field_len[f];
+	for (unsigned f = 0; f < d->n_fields; key += d->field_len[f++]) {
 		if (!rnd(12))
-			memset(key - d->field_len[f], 0xff, d->field_len[f]);
+			memset(key, 0xff, d->field_len[f]);
 		else
-			key[-1] = (uint8_t)rnd(spread);
+			put_low(key, d->field_len[f], rnd(spread));
 	}
 }
 
@@ -40,9 +50,11 @@ static void random_range(const struct set_desc *d, uint32_t spread, uint32_t wid
 	memcpy(hi, lo, len);
 	if (!d->interval)
 		return;
-	for (unsigned f = 0, at = 0; f < d->n_fields; f++) {
-		at += d->field_len[f];
-		hi[at - 1] = (uint8_t)MIN(hi[at - 1] + rnd(width), 255U);
+	for (unsigned f = 0, at = 0; f < d->n_fields; at += d->field_len[f++]) {
+		uint32_t most = d->field_len[f] == 1 ? 255 : 65535;
+		uint32_t v = get_low(hi + at, d->field_len[f]) + rnd(width);
+		if (hi[at] != 0xff)
+			put_low(hi + at, d->field_len[f], MIN(v, most));
 	}
 	if (!rnd(40)) { /* whatever, sometimes nonsense */
 		random_key(d, spread, hi);
@@ -60,6 +72,7 @@ struct run {
 	int64_t data_uses[4];
 	unsigned exts; /* states alive */
 	bool with_ext;
+	unsigned check_each; /* steps */
 };
 
 static void count_data(void *ctx, const void *data, int delta)
@@ -276,12 +289,17 @@ static void step(struct run *r)
 	unsigned flags = rnd(4) ? 0 : SET_ADD_EXCL;
 
 	random_range(&r->m->desc, r->spread, r->width, lo, hi);
+	if (r->m->n && rnd(2)) { /* of one that is there */
+		const struct model_elem *e = &r->m->e[rnd(r->m->n)];
+		memcpy(lo, e->lo, r->m->len);
+		memcpy(hi, e->hi, r->m->len);
+	}
 	switch (rnd(20)) {
 	case 0:
 		transact(r);
 		break;
 	case 1:
-		if (rnd(10))
+		if (rnd(MAX(r->check_each * 5, 10U)))
 			break;
 		assert_int_equal(set_flush(r->s, r->now), 0);
 		r->m->n = 0;
@@ -315,13 +333,16 @@ static void step(struct run *r)
 		assert_int_equal(set_add(r->s, &item, flags, r->now, NULL),
 				 model_add(r->m, &item, flags, r->now));
 	}
-	check_all(r);
+	if (!rnd(r->check_each))
+		check_all(r);
 }
 
-static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps)
+static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps,
+		unsigned check_each)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct run r = {.now = 1000, .spread = spread, .width = width};
+		struct run r = {
+			.now = 1000, .spread = spread, .width = width, .check_each = check_each};
 		rng = seed * 0x9e3779b97f4a7c15;
 		r.with_ext = seed == 2;
 		d.ext_ctx = r.with_ext ? "x" : NULL;
@@ -350,14 +371,14 @@ enum { STEPS = 6000 };
 
 static void hash(void **state)
 {
-	run((struct set_desc){.n_fields = 1, .field_len = {4}}, 200, 1, STEPS);
+	run((struct set_desc){.n_fields = 1, .field_len = {4}}, 200, 1, STEPS, 1);
 	run((struct set_desc){.n_fields = 1,
 			      .field_len = {4},
 			      .timeout = true,
 			      .size = 40,
 			      .timeout_ns = 50,
 			      .dynamic = true},
-	    100, 1, STEPS);
+	    100, 1, STEPS, 1);
 }
 
 static void hash_map(void **state)
@@ -365,18 +386,19 @@ static void hash_map(void **state)
 	run(
 		(struct set_desc){
 			.n_fields = 3, .field_len = {4, 2, 16}, .data_len = 4, .timeout = true},
-		5, 1, STEPS);
+		5, 1, STEPS, 1);
 }
 
 static void interval(void **state)
 {
-	run((struct set_desc){.n_fields = 1, .field_len = {1}, .interval = true}, 250, 20, STEPS);
+	run((struct set_desc){.n_fields = 1, .field_len = {1}, .interval = true}, 250, 20, STEPS,
+	    1);
 	run((struct set_desc){.n_fields = 1,
 			      .field_len = {16},
 			      .interval = true,
 			      .timeout = true,
 			      .size = 20},
-	    250, 10, STEPS);
+	    250, 10, STEPS, 1);
 }
 
 static void interval_map(void **state)
@@ -388,7 +410,7 @@ static void interval_map(void **state)
 			      .auto_merge = true,
 			      .timeout = true,
 			      .timeout_ns = 70},
-	    250, 12, STEPS);
+	    250, 12, STEPS, 1);
 }
 
 static void auto_merge(void **state)
@@ -396,19 +418,20 @@ static void auto_merge(void **state)
 	run(
 		(struct set_desc){
 			.n_fields = 1, .field_len = {1}, .interval = true, .auto_merge = true},
-		250, 30, STEPS);
+		250, 30, STEPS, 1);
 	run((struct set_desc){.n_fields = 1,
 			      .field_len = {1},
 			      .interval = true,
 			      .auto_merge = true,
 			      .timeout = true,
 			      .size = 30},
-	    250, 30, STEPS);
+	    250, 30, STEPS, 1);
 }
 
 static void concat(void **state)
 {
-	run((struct set_desc){.n_fields = 2, .field_len = {4, 2}, .interval = true}, 40, 10, STEPS);
+	run((struct set_desc){.n_fields = 2, .field_len = {4, 2}, .interval = true}, 40, 10, STEPS,
+	    1);
 	run((struct set_desc){.n_fields = 3,
 			      .field_len = {1, 16, 2},
 			      .interval = true,
@@ -416,7 +439,24 @@ static void concat(void **state)
 			      .timeout = true,
 			      .size = 60,
 			      .auto_merge = true},
-	    12, 6, STEPS);
+	    12, 6, STEPS, 1);
+}
+
+/* Trees of some height, and what transactions and nesting make of them. */
+static void large(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {2}, .interval = true, .size = 3000};
+	run(d, 65000, 8, 20000, 40);
+	d.auto_merge = true;
+	d.timeout = true;
+	run(d, 65000, 300, 20000, 40);
+	d.auto_merge = false;
+	d.field_len[0] = 16;
+	run(d, 65000, 8, 20000, 40);
+	run((struct set_desc){.n_fields = 2, .field_len = {2, 2}, .interval = true, .size = 2000},
+	    60000, 3000, 10000, 40);
+	run((struct set_desc){.n_fields = 1, .field_len = {2}, .timeout = true, .size = 3500},
+	    65000, 1, 20000, 40);
 }
 
 int main(void)
@@ -425,6 +465,7 @@ int main(void)
 		cmocka_unit_test(hash),	      cmocka_unit_test(hash_map),
 		cmocka_unit_test(interval),   cmocka_unit_test(interval_map),
 		cmocka_unit_test(auto_merge), cmocka_unit_test(concat),
+		cmocka_unit_test(large),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
