@@ -24,11 +24,11 @@ static void set_flags_print(const struct set_decl *d, const char *indent, struct
 		{SETF_INTERVAL, "interval"},
 		{SETF_TIMEOUT, "timeout"},
 	};
-	uint32_t flags = d->flags;
+	uint32_t flags = d->flags & (SETF_CONSTANT | SETF_DYNAMIC | SETF_INTERVAL | SETF_TIMEOUT);
 	const char *between = "flags ";
 
-	if (d->timeout)
-		flags &= ~(uint32_t)SETF_TIMEOUT;
+	if (flags == SETF_TIMEOUT && d->timeout)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!(flags & names[i].flag))
 			continue;

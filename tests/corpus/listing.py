@@ -35,14 +35,34 @@ def names(path):
 
 
 def real_listing(path):
-    """(listing, None) or (None, message) from the kernel's nft in a new namespace."""
-    with open(path, errors="replace") as text:
-        devices = set(re.findall(r'\b(?:iif|oif|device)\s+"?([\w.-]+)"?', text.read()))
-    links = "".join(f"ip link add {d} type dummy 2>/dev/null;" for d in sorted(devices) if d != "lo")
-    script = f'{links} nft -f "$1" >/dev/null && exec nft list ruleset'
-    done = subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", path], capture_output=True,
-                          text=True, errors="replace", cwd=os.path.dirname(path), timeout=60)
-    return (done.stdout, None) if done.returncode == 0 else (None, done.stderr)
+    """(listing, None) or (None, message) from the kernel's nft in a new namespace, with the interfaces that
+    the ruleset wants."""
+    links = []
+    while True:
+        script = "".join(f"ip link add {d} type veth;" for d in links) + 'nft -f "$1" >/dev/null && exec nft list ruleset'
+        done = subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", path], capture_output=True,
+                              text=True, errors="replace", cwd=os.path.dirname(path), timeout=60)
+        if done.returncode == 0:
+            return done.stdout, None
+        missing = missing_link(done.stderr)
+        if not missing or missing in links or len(links) > 20:
+            return None, done.stderr
+        links.append(missing)
+
+
+def missing_link(message):
+    """The interface that nft missed, from under the carets of its message."""
+    lines = message.split("\n")
+    for error, source, carets in zip(lines, lines[1:], lines[2:]):
+        if not re.search(r"Error: (Interface does not exist|Could not process rule: No such file)", error):
+            continue
+        word = "".join(c for c, mark in zip(source, carets) if mark == "^").strip('"')
+        if "Could not process" not in error or re.search(r"\bdevices?\b", source):
+            if re.fullmatch(r"[\w.@-]{1,15}", word):
+                return word
+            named = re.search(r'\bdevices? = \{? *"?([\w.-]+)|\bdevice "?([\w.-]+)', source)
+            return (named[1] or named[2]) if named else None
+    return None
 
 
 def tamis_listing(tamis, path):

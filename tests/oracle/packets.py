@@ -204,10 +204,10 @@ def conversations():
 
 
 def vlans():
-    """802.1Q, QinQ and priority tags beside untagged frames."""
+    """802.1Q and priority tags beside untagged frames."""
     for n in range(40):
         body = ip4("192.0.2.9", "192.0.2.1", 17, udp("192.0.2.9", "192.0.2.1", 1000 + n, 53))
-        tags = [(), ((0x8100, 10),), ((0x8100, 20 | 5 << 13),), ((0x88A8, 100), (0x8100, 200)), ((0x8100, 0),)][n % 5]
+        tags = [(), ((0x8100, 10),), ((0x8100, 20 | 5 << 13),), ((0x88A8, 100),), ((0x8100, 0),)][n % 5]
         yield 0, ether(body, 0x0800, vlan=tags)
     for n in range(10):
         body = ip6("2001:db8::9", "2001:db8::1", 17, udp("2001:db8::9", "2001:db8::1", 1000 + n, 53))
