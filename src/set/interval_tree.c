@@ -13,9 +13,11 @@ struct interval_node {
 		struct set_elem *elem[FANOUT];	     /* leaf */
 		struct interval_node *child[FANOUT]; /* inner */
 	};
-	/* Inner only. */
-	struct set_elem *top[FANOUT]; /* which reaches highest; NULL: nothing below */
-	uint8_t keys[];		      /* lo and hi of each entry */
+	/*
+	 * Inner only: the element of each entry that reaches highest, NULL for nothing below; then
+	 * lo and hi of each entry.
+	 */
+	struct set_elem *top[];
 };
 
 struct probe {
@@ -34,7 +36,7 @@ static struct probe probe_make(const struct set *s, const uint8_t *lo, const uin
 
 static inline uint8_t *inner_key(const struct set *s, struct interval_node *n, unsigned i)
 {
-	return n->keys + (size_t)i * 2 * s->key_len;
+	return (uint8_t *)&n->top[FANOUT] + (size_t)i * 2 * s->key_len;
 }
 
 /* lo and, behind it, hi of an entry. */
@@ -158,7 +160,7 @@ static void entries_move(const struct set *s, struct interval_node *n, unsigned 
 	memcpy(to->elem, &n->elem[i], count * sizeof(n->elem[0]));
 	if (!n->leaf) {
 		memcpy(to->top, &n->top[i], count * sizeof(n->top[0]));
-		memcpy(to->keys, inner_key(s, n, i), (size_t)count * 2 * s->key_len);
+		memcpy(inner_key(s, to, 0), inner_key(s, n, i), (size_t)count * 2 * s->key_len);
 	}
 	to->n = (uint16_t)count;
 	n->n = (uint16_t)i;
@@ -193,8 +195,9 @@ static void top_update(const struct set *s, struct interval_node *n, unsigned i)
 /* Spare nodes are chained through their first child. */
 static int spare_fill(struct set *s, struct interval_spares *spares, bool leaf, size_t want)
 {
-	size_t size = leaf ? offsetof(struct interval_node, top)
-			   : offsetof(struct interval_node, keys) + (size_t)FANOUT * 2 * s->key_len;
+	size_t size = sizeof(struct interval_node);
+	if (!leaf)
+		size += FANOUT * (sizeof(struct set_elem *) + (size_t)2 * s->key_len);
 	while (spares->n < want) {
 		struct interval_node *n = malloc(size);
 		if (!n)
