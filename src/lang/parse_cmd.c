@@ -48,9 +48,9 @@ void cmd_list_join(struct cmd_list *l, struct cmd_list *from)
 
 static void family_spec(struct parser *p, struct cmd *c)
 {
-	if (!at_family(p))
+	if (!token_is_family(p))
 		return;
-	c->family_loc = here(p);
+	c->family_loc = token_loc(p);
 	c->family = parse_family(p);
 }
 
@@ -74,13 +74,13 @@ static void name_spec(struct parser *p, struct cmd *c)
 
 static bool number_behind(struct parser *p, enum keyword kw, struct number_at *n)
 {
-	struct loc start = here(p);
-	if (!accept_kw(p, kw))
+	struct loc start = token_loc(p);
+	if (!token_accept_kw(p, kw))
 		return false;
 	if (kw == KW_HANDLE) /* nft marks the number alone */
-		start = here(p);
+		start = token_loc(p);
 	n->value = parse_number(p);
-	n->loc = span(p, start);
+	n->loc = parse_span(p, start);
 	n->given = true;
 	return true;
 }
@@ -88,7 +88,7 @@ static bool number_behind(struct parser *p, enum keyword kw, struct number_at *n
 /* The name, or `handle N` in its place. */
 static void name_or_handle(struct parser *p, struct cmd *c, struct name_at *name)
 {
-	if (at_kw(p, KW_HANDLE))
+	if (token_is_kw(p, KW_HANDLE))
 		number_behind(p, KW_HANDLE, &c->handle);
 	else
 		*name = parse_identifier(p);
@@ -102,20 +102,15 @@ static void rule_position(struct parser *p, struct cmd *c)
 		number_behind(p, KW_INDEX, &c->index);
 }
 
-static void rule_body(struct parser *p, struct cmd *c)
-{
-	parse_rule(p, &c->rule);
-}
-
 /* --- add, create
  * --------------------------------------------------------------------------------------- */
 
 static void finish(struct parser *p, struct cmd *c, struct loc start)
 {
-	c->loc = span(p, start);
-	if (!at_separator(p) && !at(p, T_EOF))
-		syntax_error(p, "end of file or newline or semicolon");
-	next(p);
+	c->loc = parse_span(p, start);
+	if (!token_is_separator(p) && !token_is(p, T_EOF))
+		parse_syntax_error(p, "end of file or newline or semicolon");
+	token_next(p);
 	cmd_list_add(p->out, c);
 }
 
@@ -123,7 +118,7 @@ static void add_table(struct parser *p, struct cmd *c, struct loc start)
 {
 	struct cmd_list contents = CMD_LIST_INIT(contents);
 	table_spec(p, c);
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		parse_table_block(p, c, &contents);
 	finish(p, c, start);
 	cmd_list_join(p->out, &contents);
@@ -133,7 +128,7 @@ static void add_chain(struct parser *p, struct cmd *c, struct loc start)
 {
 	struct cmd_list rules = CMD_LIST_INIT(rules);
 	chain_spec(p, c);
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		parse_chain_block(p, c, &rules);
 	finish(p, c, start);
 	cmd_list_join(p->out, &rules);
@@ -143,8 +138,8 @@ static void add_set(struct parser *p, struct cmd *c, struct loc start)
 {
 	struct cmd_list elements = CMD_LIST_INIT(elements);
 	name_spec(p, c);
-	if (!at(p, T_LBRACE))
-		syntax_error(p, "'{'");
+	if (!token_is(p, T_LBRACE))
+		parse_syntax_error(p, "'{'");
 	parse_set_block(p, c, &elements);
 	finish(p, c, start);
 	cmd_list_join(p->out, &elements);
@@ -160,8 +155,8 @@ static void add_elements(struct parser *p, struct cmd *c, struct loc start)
 static void add_flowtable(struct parser *p, struct cmd *c, struct loc start)
 {
 	name_spec(p, c);
-	if (!at(p, T_LBRACE))
-		syntax_error(p, "'{'");
+	if (!token_is(p, T_LBRACE))
+		parse_syntax_error(p, "'{'");
 	parse_flowtable_block(p, c);
 	finish(p, c, start);
 }
@@ -169,7 +164,7 @@ static void add_flowtable(struct parser *p, struct cmd *c, struct loc start)
 static void add_rule(struct parser *p, struct cmd *c, struct loc start)
 {
 	rule_position(p, c);
-	rule_body(p, c);
+	parse_rule(p, &c->rule);
 	finish(p, c, start);
 }
 
@@ -178,8 +173,8 @@ static void add_object(struct parser *p, struct cmd *c, struct loc start)
 	name_spec(p, c);
 	bool needs_block = c->obj_kind == OBJ_CT_HELPER || c->obj_kind == OBJ_CT_TIMEOUT ||
 			   c->obj_kind == OBJ_CT_EXPECTATION;
-	if (needs_block && !at(p, T_LBRACE))
-		syntax_error(p, "'{'");
+	if (needs_block && !token_is(p, T_LBRACE))
+		parse_syntax_error(p, "'{'");
 	parse_object_body(p, c);
 	finish(p, c, start);
 }
@@ -197,60 +192,60 @@ static void parse_add(struct parser *p, enum cmd_op op, struct loc start)
 	switch (kw) {
 	case KW_TABLE:
 		c->obj = CO_TABLE;
-		next(p);
+		token_next(p);
 		add_table(p, c, start);
 		return;
 	case KW_CHAIN:
 		c->obj = CO_CHAIN;
-		next(p);
+		token_next(p);
 		add_chain(p, c, start);
 		return;
 	case KW_SET:
 	case KW_MAP:
 		c->obj = kw == KW_SET ? CO_SET : CO_MAP;
-		next(p);
+		token_next(p);
 		add_set(p, c, start);
 		return;
 	case KW_ELEMENT:
 		c->obj = CO_ELEMENTS;
-		next(p);
+		token_next(p);
 		add_elements(p, c, start);
 		return;
 	case KW_FLOWTABLE:
 		c->obj = CO_FLOWTABLE;
-		next(p);
+		token_next(p);
 		add_flowtable(p, c, start);
 		return;
 	case KW_RULE:
 		if (op == CMD_CREATE)
 			break;
-		next(p);
+		token_next(p);
 		add_rule(p, c, start);
 		return;
 	default:
 		if (op == CMD_CREATE ||
-		    (!at_family(p) && (!at(p, T_WORD) || keyword_is_reserved(kw))))
+		    (!token_is_family(p) && (!token_is(p, T_WORD) || keyword_is_reserved(kw))))
 			break;
 		add_rule(p, c, start);
 		return;
 	}
-	syntax_error(p, NULL);
+	parse_syntax_error(p, NULL);
 }
 
 static void parse_insert(struct parser *p, struct loc start)
 {
-	accept_kw(p, KW_RULE);
+	token_accept_kw(p, KW_RULE);
 	add_rule(p, cmd_new(p, CMD_INSERT, CO_RULE, start), start);
 }
 
 static void parse_replace(struct parser *p, struct loc start)
 {
 	struct cmd *c = cmd_new(p, CMD_REPLACE, CO_RULE, start);
-	accept_kw(p, KW_RULE);
+	token_accept_kw(p, KW_RULE);
 	chain_spec(p, c);
 	if (!number_behind(p, KW_HANDLE, &c->handle))
-		syntax_error(p, "handle");
-	rule_body(p, c);
+		parse_syntax_error(p, "handle");
+	parse_rule(p, &c->rule);
 	finish(p, c, start);
 }
 
@@ -261,7 +256,7 @@ static void delete_rule(struct parser *p, struct cmd *c)
 {
 	chain_spec(p, c);
 	if (!number_behind(p, KW_HANDLE, &c->handle))
-		syntax_error(p, "handle");
+		parse_syntax_error(p, "handle");
 }
 
 static void delete_object(struct parser *p, struct cmd *c)
@@ -281,9 +276,9 @@ static void parse_delete(struct parser *p, enum cmd_op op, struct loc start)
 		finish(p, c, start);
 		return;
 	}
-	bool bare_rule = at(p, T_WORD) && !keyword_is_reserved(kw);
-	if (!bare_rule && !at_family(p))
-		next(p);
+	bool bare_rule = token_is(p, T_WORD) && !keyword_is_reserved(kw);
+	if (!bare_rule && !token_is_family(p))
+		token_next(p);
 	switch (kw) {
 	case KW_TABLE:
 		family_spec(p, c);
@@ -293,7 +288,7 @@ static void parse_delete(struct parser *p, enum cmd_op op, struct loc start)
 		c->obj = CO_CHAIN;
 		table_spec(p, c);
 		name_or_handle(p, c, &c->chain);
-		if (at(p, T_LBRACE))
+		if (token_is(p, T_LBRACE))
 			parse_chain_block(p, c, &rest);
 		break;
 	case KW_RULE:
@@ -315,12 +310,12 @@ static void parse_delete(struct parser *p, enum cmd_op op, struct loc start)
 		c->obj = CO_FLOWTABLE;
 		table_spec(p, c);
 		name_or_handle(p, c, &c->name);
-		if (at(p, T_LBRACE))
+		if (token_is(p, T_LBRACE))
 			parse_flowtable_block(p, c);
 		break;
 	default:
-		if (!bare_rule && !at_family(p))
-			syntax_error(p, NULL);
+		if (!bare_rule && !token_is_family(p))
+			parse_syntax_error(p, NULL);
 		c->obj = CO_RULE;
 		delete_rule(p, c);
 		break;
@@ -341,7 +336,7 @@ static void all_spec(struct parser *p, struct cmd *c)
 /* Of a table if `table` follows, else all of a family. */
 static void all_or_table(struct parser *p, struct cmd *c)
 {
-	if (accept_kw(p, KW_TABLE))
+	if (token_accept_kw(p, KW_TABLE))
 		table_spec(p, c);
 	else
 		all_spec(p, c);
@@ -357,7 +352,7 @@ static bool parse_object_plural(struct parser *p, enum obj_kind *out)
 		     {KW_LIMITS, OBJ_LIMIT},	   {KW_SECMARKS, OBJ_SECMARK},
 		     {KW_SYNPROXYS, OBJ_SYNPROXY}, {KW_TUNNELS, OBJ_TUNNEL}};
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (accept_kw(p, kinds[i].kw)) {
+		if (token_accept_kw(p, kinds[i].kw)) {
 			*out = kinds[i].kind;
 			return true;
 		}
@@ -373,13 +368,14 @@ static void list_ct(struct parser *p, struct cmd *c)
 	} kinds[] = {{"helper", "helpers", OBJ_CT_HELPER},
 		     {"timeout", "timeouts", OBJ_CT_TIMEOUT},
 		     {"expectation", "expectations", OBJ_CT_EXPECTATION}};
-	next(p);
+	token_next(p);
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
-		bool many = at_word(p, kinds[i].many);
-		if (!accept_word(p, kinds[i].one) && !accept_word(p, kinds[i].many))
+		bool many = token_is_word(p, kinds[i].many);
+		if (!token_accept_word(p, kinds[i].one) && !token_accept_word(p, kinds[i].many))
 			continue;
 		c->obj_kind = kinds[i].kind;
-		if (many || at_kw(p, KW_TABLE) || at_separator(p) || at(p, T_EOF)) {
+		if (many || token_is_kw(p, KW_TABLE) || token_is_separator(p) ||
+		    token_is(p, T_EOF)) {
 			c->obj = CO_OBJECTS;
 			all_or_table(p, c);
 		} else {
@@ -388,54 +384,54 @@ static void list_ct(struct parser *p, struct cmd *c)
 		}
 		return;
 	}
-	syntax_error(p, "timeout or expectation or helper or helpers");
+	parse_syntax_error(p, "timeout or expectation or helper or helpers");
 }
 
 /* list hooks [family] [hook X] [device D] */
 static void list_hooks(struct parser *p, struct cmd *c)
 {
 	all_spec(p, c);
-	if (accept_kw(p, KW_HOOK))
+	if (token_accept_kw(p, KW_HOOK))
 		c->chain = parse_identifier(p);
-	if (accept_kw(p, KW_DEVICE)) {
-		c->name.loc = here(p);
+	if (token_accept_kw(p, KW_DEVICE)) {
+		c->name.loc = token_loc(p);
 		c->name.text = parse_string(p);
 	}
 }
 
 static void flow_table_spec(struct parser *p, struct cmd *c)
 {
-	next(p);
-	if (accept_kw(p, KW_TABLES)) {
+	token_next(p);
+	if (token_accept_kw(p, KW_TABLES)) {
 		c->obj = CO_METERS;
 		all_spec(p, c);
 		return;
 	}
-	expect_kw(p, KW_TABLE);
+	token_expect_kw(p, KW_TABLE);
 	c->obj = CO_METER;
 	name_spec(p, c);
 }
 
 static void table_or_chain_rules(struct parser *p, struct cmd *c)
 {
-	accept_kw(p, KW_TABLE);
-	if (accept_kw(p, KW_CHAIN)) {
+	token_accept_kw(p, KW_TABLE);
+	if (token_accept_kw(p, KW_CHAIN)) {
 		chain_spec(p, c);
 		return;
 	}
-	if (at_separator(p) || at(p, T_EOF)) {
+	if (token_is_separator(p) || token_is(p, T_EOF)) {
 		all_spec(p, c);
 		return;
 	}
 	c->family = FAMILY_ANY;
-	bool family = at_family(p);
+	bool family = token_is_family(p);
 	family_spec(p, c);
-	if (at_separator(p) || at(p, T_EOF))
+	if (token_is_separator(p) || token_is(p, T_EOF))
 		return;
 	if (!family)
 		c->family = FAMILY_IP;
 	c->table = parse_identifier(p);
-	if (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
+	if (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
 		c->chain = parse_identifier(p);
 }
 
@@ -450,7 +446,7 @@ static bool parse_plural(struct parser *p, struct cmd *c)
 		     {KW_METERS, CO_METERS},  {KW_FLOWTABLES, CO_FLOWTABLES},
 		     {KW_RULESET, CO_RULESET}};
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (accept_kw(p, kinds[i].kw)) {
+		if (token_accept_kw(p, kinds[i].kw)) {
 			c->obj = kinds[i].obj;
 			if (c->obj == CO_RULESET || c->obj == CO_TABLES)
 				all_spec(p, c);
@@ -484,11 +480,11 @@ static void parse_list(struct parser *p, enum cmd_op op, struct loc start)
 		struct token t = p->tok;
 		switch (kw) {
 		case KW_TABLE:
-			next(p);
+			token_next(p);
 			table_spec(p, c);
 			break;
 		case KW_CHAIN:
-			next(p);
+			token_next(p);
 			c->obj = CO_CHAIN;
 			chain_spec(p, c);
 			break;
@@ -496,7 +492,7 @@ static void parse_list(struct parser *p, enum cmd_op op, struct loc start)
 		case KW_MAP:
 		case KW_METER:
 		case KW_FLOWTABLE:
-			next(p);
+			token_next(p);
 			c->obj = kw == KW_SET	  ? CO_SET
 				 : kw == KW_MAP	  ? CO_MAP
 				 : kw == KW_METER ? CO_METER
@@ -504,30 +500,30 @@ static void parse_list(struct parser *p, enum cmd_op op, struct loc start)
 			name_spec(p, c);
 			break;
 		case KW_RULE:
-			next(p);
+			token_next(p);
 			c->obj = CO_RULE;
 			chain_spec(p, c);
 			number_behind(p, KW_HANDLE, &c->handle);
 			break;
 		case KW_RULES:
-			next(p);
+			token_next(p);
 			c->obj = CO_RULES;
 			table_or_chain_rules(p, c);
 			break;
 		case KW_ELEMENT:
-			next(p);
+			token_next(p);
 			c->obj = CO_ELEMENTS;
 			name_spec(p, c);
 			c->expr = parse_set_or_variable(p);
 			break;
 		case KW_HOOKS:
-			next(p);
+			token_next(p);
 			c->obj = CO_HOOKS;
 			list_hooks(p, c);
 			break;
 		default:
 			p->tok = t;
-			syntax_error(p, NULL);
+			parse_syntax_error(p, NULL);
 		}
 	}
 	finish(p, c, start);
@@ -539,23 +535,23 @@ static void parse_flush(struct parser *p, struct loc start)
 	enum keyword kw = p->tok.kw;
 	switch (kw) {
 	case KW_RULESET:
-		next(p);
+		token_next(p);
 		all_spec(p, c);
 		break;
 	case KW_TABLE:
-		next(p);
+		token_next(p);
 		c->obj = CO_TABLE;
 		table_spec(p, c);
 		break;
 	case KW_CHAIN:
-		next(p);
+		token_next(p);
 		c->obj = CO_CHAIN;
 		chain_spec(p, c);
 		break;
 	case KW_SET:
 	case KW_MAP:
 	case KW_METER:
-		next(p);
+		token_next(p);
 		c->obj = kw == KW_SET ? CO_SET : kw == KW_MAP ? CO_MAP : CO_METER;
 		name_spec(p, c);
 		break;
@@ -563,7 +559,7 @@ static void parse_flush(struct parser *p, struct loc start)
 		flow_table_spec(p, c);
 		break;
 	default:
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
 	finish(p, c, start);
 }
@@ -571,7 +567,7 @@ static void parse_flush(struct parser *p, struct loc start)
 static void parse_get(struct parser *p, struct loc start)
 {
 	struct cmd *c = cmd_new(p, CMD_GET, CO_ELEMENTS, start);
-	expect_kw(p, KW_ELEMENT);
+	token_expect_kw(p, KW_ELEMENT);
 	name_spec(p, c);
 	c->expr = parse_set_or_variable(p);
 	finish(p, c, start);
@@ -580,7 +576,7 @@ static void parse_get(struct parser *p, struct loc start)
 static void parse_rename(struct parser *p, struct loc start)
 {
 	struct cmd *c = cmd_new(p, CMD_RENAME, CO_CHAIN, start);
-	expect_kw(p, KW_CHAIN);
+	token_expect_kw(p, KW_CHAIN);
 	chain_spec(p, c);
 	c->name = parse_identifier(p);
 	finish(p, c, start);
@@ -601,15 +597,15 @@ static void parse_monitor(struct parser *p, enum cmd_op op, struct loc start)
 		"elements", "ruleset", "objects", "flowtables", "xml",	  "json",  "vm"};
 	struct cmd *c = cmd_new(p, op, CO_RULESET, start);
 	c->family = FAMILY_ANY;
-	struct loc first = here(p);
+	struct loc first = token_loc(p);
 	const char *text = p->tok.text;
-	while (!at_separator(p) && !at(p, T_EOF)) {
+	while (!token_is_separator(p) && !token_is(p, T_EOF)) {
 		unsigned i = 0;
-		while (i < ARRAY_SIZE(words) && !at_word(p, words[i]))
+		while (i < ARRAY_SIZE(words) && !token_is_word(p, words[i]))
 			i++;
 		if (i == ARRAY_SIZE(words))
-			syntax_error(p, NULL);
-		next(p);
+			parse_syntax_error(p, NULL);
+		token_next(p);
 		c->name.loc = loc_join(first, p->last);
 	}
 	if (c->name.loc.src)
@@ -619,63 +615,63 @@ static void parse_monitor(struct parser *p, enum cmd_op op, struct loc start)
 
 void parse_line(struct parser *p, void *arg)
 {
-	struct loc start = here(p);
+	struct loc start = token_loc(p);
 	switch (p->tok.kw) {
 	case KW_ADD:
-		next(p);
+		token_next(p);
 		parse_add(p, CMD_ADD, start);
 		break;
 	case KW_CREATE:
-		next(p);
+		token_next(p);
 		parse_add(p, CMD_CREATE, start);
 		break;
 	case KW_INSERT:
-		next(p);
+		token_next(p);
 		parse_insert(p, start);
 		break;
 	case KW_REPLACE:
-		next(p);
+		token_next(p);
 		parse_replace(p, start);
 		break;
 	case KW_DELETE:
-		next(p);
+		token_next(p);
 		parse_delete(p, CMD_DELETE, start);
 		break;
 	case KW_DESTROY:
-		next(p);
+		token_next(p);
 		parse_delete(p, CMD_DESTROY, start);
 		break;
 	case KW_LIST:
-		next(p);
+		token_next(p);
 		parse_list(p, CMD_LIST, start);
 		break;
 	case KW_RESET:
-		next(p);
+		token_next(p);
 		parse_list(p, CMD_RESET, start);
 		break;
 	case KW_FLUSH:
-		next(p);
+		token_next(p);
 		parse_flush(p, start);
 		break;
 	case KW_GET:
-		next(p);
+		token_next(p);
 		parse_get(p, start);
 		break;
 	case KW_RENAME:
-		next(p);
+		token_next(p);
 		parse_rename(p, start);
 		break;
 	case KW_DESCRIBE:
-		next(p);
+		token_next(p);
 		parse_describe(p, start);
 		break;
 	case KW_MONITOR:
 	case KW_EXPORT:
 	case KW_IMPORT: {
-		enum cmd_op op = at_kw(p, KW_MONITOR)  ? CMD_MONITOR
-				 : at_kw(p, KW_EXPORT) ? CMD_EXPORT
-						       : CMD_IMPORT;
-		next(p);
+		enum cmd_op op = token_is_kw(p, KW_MONITOR)  ? CMD_MONITOR
+				 : token_is_kw(p, KW_EXPORT) ? CMD_EXPORT
+							     : CMD_IMPORT;
+		token_next(p);
 		parse_monitor(p, op, start);
 		break;
 	}

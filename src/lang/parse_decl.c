@@ -10,10 +10,10 @@ static const char once[] = "You can only specify this once. This statement is du
 /* A word that means something only after the whole line was read, as nft has it. */
 static struct token word_take(struct parser *p)
 {
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
+	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		parse_syntax_error(p, "string");
 	struct token t = p->tok;
-	next(p);
+	token_next(p);
 	return t;
 }
 
@@ -48,20 +48,20 @@ static void parse_priority(struct parser *p, struct expr **expr, int32_t *number
 {
 	*expr = NULL;
 	*number = *offset = 0;
-	expect_kw(p, KW_PRIORITY);
-	if (at(p, T_NUMBER) || at(p, T_DASH)) {
-		*number = signed_number(p, accept(p, T_DASH));
+	token_expect_kw(p, KW_PRIORITY);
+	if (token_is(p, T_NUMBER) || token_is(p, T_DASH)) {
+		*number = signed_number(p, token_accept(p, T_DASH));
 		return;
 	}
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		*expr = parse_variable(p);
-	else if (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
-		*expr = symbol_take(p);
+	else if (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
+		*expr = parse_symbol(p);
 	else
-		syntax_error(p, NULL);
-	if (at(p, T_PLUS) || at(p, T_DASH)) {
-		bool negative = at(p, T_DASH);
-		next(p);
+		parse_syntax_error(p, NULL);
+	if (token_is(p, T_PLUS) || token_is(p, T_DASH)) {
+		bool negative = token_is(p, T_DASH);
+		token_next(p);
 		*offset = signed_number(p, negative);
 	}
 }
@@ -78,35 +78,35 @@ static void add_devices(struct parser *p, struct expr_list *l, struct expr *e)
 
 static struct expr *parse_device(struct parser *p)
 {
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		return parse_variable(p);
-	bool ok = at(p, T_QUOTED) || at(p, T_WILDCARD) ||
-		  (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw));
+	bool ok = token_is(p, T_QUOTED) || token_is(p, T_WILDCARD) ||
+		  (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw));
 	if (!ok)
-		syntax_error(p, NULL);
-	return symbol_take(p);
+		parse_syntax_error(p, NULL);
+	return parse_symbol(p);
 }
 
 /* devices = { a, b }, devices = $x */
 static void parse_devices(struct parser *p, struct expr_list *l)
 {
-	next(p);
-	expect(p, T_ASSIGN, "'='");
-	if (at(p, T_DOLLAR)) {
+	token_next(p);
+	token_expect(p, T_ASSIGN, "'='");
+	if (token_is(p, T_DOLLAR)) {
 		add_devices(p, l, parse_variable(p));
 		return;
 	}
-	expect(p, T_LBRACE, "'{' or '$'");
-	skip_newlines(p);
-	while (!at(p, T_RBRACE)) {
+	token_expect(p, T_LBRACE, "'{' or '$'");
+	token_skip_newlines(p);
+	while (!token_is(p, T_RBRACE)) {
 		add_devices(p, l, parse_device(p));
-		skip_newlines(p);
-		if (!at(p, T_COMMA) && !at(p, T_RBRACE))
-			syntax_error(p, "comma or '}'");
-		while (at(p, T_COMMA) || at(p, T_NEWLINE))
-			next(p);
+		token_skip_newlines(p);
+		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
+			parse_syntax_error(p, "comma or '}'");
+		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
+			token_next(p);
 	}
-	next(p);
+	token_next(p);
 }
 
 /* --- Chains
@@ -121,15 +121,15 @@ struct chain_body {
 static void parse_hook_spec(struct parser *p, struct chain_decl *d)
 {
 	static const char *const types[] = {"filter", "nat", "route"};
-	next(p);
-	struct loc type_loc = here(p);
+	token_next(p);
+	struct loc type_loc = token_loc(p);
 	struct token type = word_take(p);
-	expect_kw(p, KW_HOOK);
-	struct loc hook_loc = here(p);
+	token_expect_kw(p, KW_HOOK);
+	struct loc hook_loc = token_loc(p);
 	struct token hook = word_take(p);
-	if (at_kw(p, KW_DEVICES))
+	if (token_is_kw(p, KW_DEVICES))
 		parse_devices(p, &d->devices);
-	else if (accept_kw(p, KW_DEVICE))
+	else if (token_accept_kw(p, KW_DEVICE))
 		add_devices(p, &d->devices, parse_device(p));
 	parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
 	d->type = (enum chain_type)word_find(p, &type, type_loc, types, ARRAY_SIZE(types),
@@ -140,27 +140,27 @@ static void parse_hook_spec(struct parser *p, struct chain_decl *d)
 
 static void parse_policy(struct parser *p, struct chain_decl *d)
 {
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	if (d->has_policy)
 		parse_error(p, start, "you cannot set chain policy twice");
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		d->policy_expr = parse_variable(p);
-	else if (accept_kw(p, KW_ACCEPT))
+	else if (token_accept_kw(p, KW_ACCEPT))
 		d->policy = VERDICT_ACCEPT;
-	else if (accept_kw(p, KW_DROP))
+	else if (token_accept_kw(p, KW_DROP))
 		d->policy = VERDICT_DROP;
 	else
-		syntax_error(p, "accept or drop or '$'");
+		parse_syntax_error(p, "accept or drop or '$'");
 	d->has_policy = true;
 }
 
 static void chain_rule(struct parser *p, struct chain_body *b)
 {
-	struct cmd *c = cmd_from(p, b->chain, CO_RULE, here(p));
+	struct cmd *c = cmd_from(p, b->chain, CO_RULE, token_loc(p));
 	c->inline_block = true;
 	parse_rule(p, &c->rule);
-	end_of_item(p);
+	parse_end_of_item(p);
 	c->loc = c->rule.loc;
 	cmd_list_add(b->rules, c);
 }
@@ -177,13 +177,13 @@ static void chain_item(struct parser *p, void *arg)
 		parse_policy(p, d);
 		break;
 	case KW_FLAGS:
-		next(p);
-		expect_kw(p, KW_OFFLOAD);
+		token_next(p);
+		token_expect_kw(p, KW_OFFLOAD);
 		d->offload = true;
 		break;
 	case KW_COMMENT:
 		if (d->comment)
-			parse_error(p, here(p), "%s", once);
+			parse_error(p, token_loc(p), "%s", once);
 		d->comment = parse_comment(p);
 		break;
 	case KW_DEVICES:
@@ -193,7 +193,7 @@ static void chain_item(struct parser *p, void *arg)
 		chain_rule(p, b);
 		return;
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 void parse_chain_block(struct parser *p, struct cmd *chain, struct cmd_list *rules)
@@ -214,25 +214,26 @@ struct set_body {
 static void parse_type(struct parser *p, struct set_type *t)
 {
 	do {
-		if (!at(p, T_WORD))
-			syntax_error(p, "string");
+		if (!token_is(p, T_WORD))
+			parse_syntax_error(p, "string");
 		const struct datatype *d = datatype_find(p->tok.text, p->tok.len);
 		if (!d)
-			parse_error(p, here(p), "unknown datatype %.*s", (int)p->tok.len,
+			parse_error(p, token_loc(p), "unknown datatype %.*s", (int)p->tok.len,
 				    p->tok.text);
 		if (t->n == CONCAT_MAX)
-			parse_error(p, here(p), "concatenation of more than %d types", CONCAT_MAX);
+			parse_error(p, token_loc(p), "concatenation of more than %d types",
+				    CONCAT_MAX);
 		t->bits[t->n] = d->bits;
 		t->fields[t->n++] = d;
-		next(p);
-	} while (accept(p, T_DOT));
+		token_next(p);
+	} while (token_accept(p, T_DOT));
 }
 
 static bool parse_typeof_data(struct parser *p, struct set_decl *d)
 {
-	if (!at_word(p, "verdict"))
+	if (!token_is_word(p, "verdict"))
 		return false;
-	next(p);
+	token_next(p);
 	d->data.n = 1;
 	d->data.fields[0] = &type_verdict;
 	return true;
@@ -242,7 +243,7 @@ static bool parse_typeof_data(struct parser *p, struct set_decl *d)
 static bool next_is_ct_object(const struct parser *p)
 {
 	static const char *const words[] = {"helper", "timeout", "expectation"};
-	struct token t = peek(p);
+	struct token t = token_peek(p);
 	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
 		if (t.len == strlen(words[i]) && !memcmp(t.text, words[i], t.len))
 			return true;
@@ -252,12 +253,12 @@ static bool next_is_ct_object(const struct parser *p)
 /* Behind the colon of a map's type. */
 static void parse_data_type(struct parser *p, struct set_decl *d, bool is_typeof)
 {
-	if (!(is_typeof && at_kw(p, KW_CT) && !next_is_ct_object(p)) &&
+	if (!(is_typeof && token_is_kw(p, KW_CT) && !next_is_ct_object(p)) &&
 	    parse_object_kind(p, &d->obj)) {
 		d->flags |= SETF_OBJECT;
 		return;
 	}
-	d->data.interval = accept_kw(p, KW_INTERVAL);
+	d->data.interval = token_accept_kw(p, KW_INTERVAL);
 	if (!is_typeof)
 		parse_type(p, &d->data);
 	else if (!parse_typeof_data(p, d))
@@ -266,60 +267,60 @@ static void parse_data_type(struct parser *p, struct set_decl *d, bool is_typeof
 
 static void parse_set_type(struct parser *p, struct set_decl *d, bool is_map)
 {
-	struct loc start = here(p);
+	struct loc start = token_loc(p);
 	if (d->key.n || d->key.of)
 		parse_error(p, start, "%s", once);
-	bool is_typeof = at_kw(p, KW_TYPEOF);
-	next(p);
+	bool is_typeof = token_is_kw(p, KW_TYPEOF);
+	token_next(p);
 	if (is_typeof)
 		d->key.of = parse_concat(p);
 	else
 		parse_type(p, &d->key);
 	if (is_map) {
-		expect(p, T_COLON, "colon");
+		token_expect(p, T_COLON, "colon");
 		parse_data_type(p, d, is_typeof);
 	}
-	d->type_loc = span(p, start);
+	d->type_loc = parse_span(p, start);
 }
 
 static uint32_t parse_set_flags(struct parser *p)
 {
 	uint32_t flags = 0;
-	next(p);
+	token_next(p);
 	do {
-		if (accept_kw(p, KW_CONSTANT))
+		if (token_accept_kw(p, KW_CONSTANT))
 			flags |= SETF_CONSTANT;
-		else if (accept_kw(p, KW_INTERVAL))
+		else if (token_accept_kw(p, KW_INTERVAL))
 			flags |= SETF_INTERVAL;
-		else if (accept_kw(p, KW_TIMEOUT))
+		else if (token_accept_kw(p, KW_TIMEOUT))
 			flags |= SETF_TIMEOUT;
-		else if (accept_kw(p, KW_DYNAMIC))
+		else if (token_accept_kw(p, KW_DYNAMIC))
 			flags |= SETF_DYNAMIC;
 		else
-			syntax_error(p, "constant or interval or dynamic or timeout");
-	} while (accept(p, T_COMMA));
+			parse_syntax_error(p, "constant or interval or dynamic or timeout");
+	} while (token_accept(p, T_COMMA));
 	return flags;
 }
 
 static void parse_set_policy(struct parser *p, struct set_decl *d)
 {
-	next(p);
-	d->policy_memory = accept_word(p, "memory");
+	token_next(p);
+	d->policy_memory = token_accept_word(p, "memory");
 	if (!d->policy_memory)
-		if (!accept_word(p, "performance"))
-			syntax_error(p, "performance or memory");
+		if (!token_accept_word(p, "performance"))
+			parse_syntax_error(p, "performance or memory");
 	d->has_policy = true;
 }
 
 static void parse_elements(struct parser *p, struct set_body *b)
 {
-	struct loc start = here(p);
-	next(p);
-	expect(p, T_ASSIGN, "'='");
+	struct loc start = token_loc(p);
+	token_next(p);
+	token_expect(p, T_ASSIGN, "'='");
 	struct cmd *c = cmd_from(p, b->set, CO_ELEMENTS, start);
 	c->inline_block = true;
 	c->expr = parse_set_or_variable(p);
-	c->loc = span(p, start);
+	c->loc = parse_span(p, start);
 	if (c->expr->kind != EX_SET || c->expr->list.n)
 		cmd_list_add(b->elements, c);
 }
@@ -329,7 +330,7 @@ static void parse_set_stmts(struct parser *p, struct set_decl *d)
 	struct stmt **last = &d->stmts;
 	while (*last)
 		last = &(*last)->next;
-	while (at_stateful(p)) {
+	while (token_is_stateful(p)) {
 		*last = parse_stateful(p);
 		last = &(*last)->next;
 	}
@@ -348,39 +349,39 @@ static void set_item(struct parser *p, void *arg)
 		d->flags |= parse_set_flags(p);
 		break;
 	case KW_TIMEOUT:
-		next(p);
+		token_next(p);
 		d->timeout = parse_time(p);
 		break;
 	case KW_GC_INTERVAL:
-		next(p);
+		token_next(p);
 		d->gc_interval = parse_time(p);
 		break;
 	case KW_SIZE:
-		next(p);
+		token_next(p);
 		d->size = (uint32_t)parse_number_max(p, UINT32_MAX);
 		break;
 	case KW_POLICY:
 		parse_set_policy(p, d);
 		break;
 	case KW_AUTO_MERGE:
-		next(p);
+		token_next(p);
 		d->auto_merge = true;
 		break;
 	case KW_COMMENT:
 		if (d->comment)
-			parse_error(p, here(p), "%s", once);
+			parse_error(p, token_loc(p), "%s", once);
 		d->comment = parse_comment(p);
 		break;
 	case KW_ELEMENTS:
 		parse_elements(p, b);
 		break;
 	default:
-		if (!at_stateful(p))
-			syntax_error(p, NULL);
+		if (!token_is_stateful(p))
+			parse_syntax_error(p, NULL);
 		parse_set_stmts(p, d);
 		break;
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *elements)
@@ -388,7 +389,7 @@ void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *element
 	struct set_body b = {set, elements};
 	set->set_decl = arena_new(p->a, struct set_decl);
 	set->set_decl->flags = set->obj == CO_MAP ? SETF_MAP : 0;
-	set->set_decl->type_loc = here(p);
+	set->set_decl->type_loc = token_loc(p);
 	parse_block(p, set_item, &b);
 }
 
@@ -402,8 +403,8 @@ static void flowtable_item(struct parser *p, void *arg)
 	struct loc loc;
 	switch (p->tok.kw) {
 	case KW_HOOK:
-		next(p);
-		loc = here(p);
+		token_next(p);
+		loc = token_loc(p);
 		hook = word_take(p);
 		parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
 		d->hook = hook_find(p, &hook, loc);
@@ -412,18 +413,18 @@ static void flowtable_item(struct parser *p, void *arg)
 		parse_devices(p, &d->devices);
 		break;
 	case KW_COUNTER:
-		next(p);
+		token_next(p);
 		d->counter = true;
 		break;
 	case KW_FLAGS:
-		next(p);
-		expect_kw(p, KW_OFFLOAD);
+		token_next(p);
+		token_expect_kw(p, KW_OFFLOAD);
 		d->offload = true;
 		break;
 	default:
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 void parse_flowtable_block(struct parser *p, struct cmd *flowtable)
@@ -447,19 +448,19 @@ static void parse_table_flags(struct parser *p, struct table_decl *d)
 		uint32_t flag;
 	} flags[] = {
 		{"dormant", TABLEF_DORMANT}, {"owner", TABLEF_OWNER}, {"persist", TABLEF_PERSIST}};
-	next(p);
+	token_next(p);
 	do {
 		unsigned i = 0;
-		if (!at(p, T_WORD))
-			syntax_error(p, "string");
-		while (i < ARRAY_SIZE(flags) && !at_word(p, flags[i].name))
+		if (!token_is(p, T_WORD))
+			parse_syntax_error(p, "string");
+		while (i < ARRAY_SIZE(flags) && !token_is_word(p, flags[i].name))
 			i++;
 		if (i == ARRAY_SIZE(flags))
-			parse_error(p, here(p), "unknown table option %.*s", (int)p->tok.len,
+			parse_error(p, token_loc(p), "unknown table option %.*s", (int)p->tok.len,
 				    p->tok.text);
 		d->flags |= flags[i].flag;
-		next(p);
-	} while (accept(p, T_COMMA));
+		token_next(p);
+	} while (token_accept(p, T_COMMA));
 }
 
 /* The word that says what is declared was taken; the name follows. */
@@ -473,16 +474,16 @@ static struct cmd *member(struct parser *p, struct table_body *b, enum cmd_obj o
 		c->chain = name;
 	else
 		c->name = name;
-	c->loc = span(p, start);
-	if (!at(p, T_LBRACE))
-		syntax_error(p, "'{'");
+	c->loc = parse_span(p, start);
+	if (!token_is(p, T_LBRACE))
+		parse_syntax_error(p, "'{'");
 	return c;
 }
 
 static void table_item(struct parser *p, void *arg)
 {
 	struct table_body *b = arg;
-	struct loc start = here(p);
+	struct loc start = token_loc(p);
 	enum keyword kw = p->tok.kw;
 	enum obj_kind kind;
 	struct cmd *c;
@@ -491,7 +492,7 @@ static void table_item(struct parser *p, void *arg)
 		c->obj_kind = kind;
 		cmd_list_add(&b->objects, c);
 		parse_object_body(p, c);
-		end_of_item(p);
+		parse_end_of_item(p);
 		return;
 	}
 	switch (kw) {
@@ -504,28 +505,28 @@ static void table_item(struct parser *p, void *arg)
 		b->table->table_decl.comment = parse_comment(p);
 		break;
 	case KW_CHAIN:
-		next(p);
+		token_next(p);
 		c = member(p, b, CO_CHAIN, start);
 		cmd_list_add(&b->chains, c);
 		parse_chain_block(p, c, &b->rules);
 		break;
 	case KW_SET:
 	case KW_MAP:
-		next(p);
+		token_next(p);
 		c = member(p, b, kw == KW_SET ? CO_SET : CO_MAP, start);
 		cmd_list_add(&b->sets, c);
 		parse_set_block(p, c, &b->elements);
 		break;
 	case KW_FLOWTABLE:
-		next(p);
+		token_next(p);
 		c = member(p, b, CO_FLOWTABLE, start);
 		cmd_list_add(&b->flowtables, c);
 		parse_flowtable_block(p, c);
 		break;
 	default:
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 void parse_table_block(struct parser *p, struct cmd *table, struct cmd_list *contents)

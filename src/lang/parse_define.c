@@ -88,24 +88,24 @@ static const struct variable *find_similar(const struct parser *p, const struct 
 
 struct expr *parse_variable(struct parser *p)
 {
-	next(p);
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
+	token_next(p);
+	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		parse_syntax_error(p, "string");
 	struct token t = p->tok;
 	struct variable *v = find(p, t.text, t.len);
 	if (!v) {
 		const struct variable *similar = find_similar(p, &t);
 		if (similar)
-			parse_error(p, here(p),
+			parse_error(p, token_loc(p),
 				    "unknown identifier '%.*s'; did you mean identifier ‘%.*s’?",
 				    (int)t.len, t.text, (int)similar->len, similar->name);
-		parse_error(p, here(p), "unknown identifier '%.*s'", (int)t.len, t.text);
+		parse_error(p, token_loc(p), "unknown identifier '%.*s'", (int)t.len, t.text);
 	}
 	p->nodes += v->nodes;
 	if (p->nodes > p->nodes_max)
-		parse_error(p, here(p), "variables expand to more than %llu values",
+		parse_error(p, token_loc(p), "variables expand to more than %llu values",
 			    (unsigned long long)p->nodes_max);
-	next(p);
+	token_next(p);
 	return expr_clone(p->a, v->value);
 }
 
@@ -153,19 +153,19 @@ static unsigned measure(const struct expr *e, uint32_t *nodes)
 
 static struct expr *parse_initializer(struct parser *p)
 {
-	struct loc start = here(p);
-	if (accept(p, T_DASH)) {
+	struct loc start = token_loc(p);
+	if (token_accept(p, T_DASH)) {
 		struct token t = p->tok;
-		if (!at(p, T_NUMBER))
-			syntax_error(p, "number");
-		next(p);
-		struct expr *e = expr_new(p->a, EX_SYMBOL, span(p, start));
+		if (!token_is(p, T_NUMBER))
+			parse_syntax_error(p, "number");
+		token_next(p);
+		struct expr *e = expr_new(p->a, EX_SYMBOL, parse_span(p, start));
 		e->flags = EXF_NUMBER;
 		e->symbol.text = arena_printf(p->a, "-%.*s", (int)t.len, t.text);
 		e->symbol.len = t.len + 1;
 		return e;
 	}
-	return at(p, T_LBRACE) ? parse_set_literal(p, true) : parse_rhs(p);
+	return token_is(p, T_LBRACE) ? parse_set_literal(p, true) : parse_rhs(p);
 }
 
 static void variable_add(struct parser *p, struct variable *v)
@@ -179,20 +179,20 @@ static void variable_add(struct parser *p, struct variable *v)
 
 static void parse_definition(struct parser *p, bool again)
 {
-	next(p);
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
+	token_next(p);
+	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		parse_syntax_error(p, "string");
 	struct token name = p->tok;
-	struct loc loc = here(p);
-	next(p);
-	expect(p, T_ASSIGN, "'='");
+	struct loc loc = token_loc(p);
+	token_next(p);
+	token_expect(p, T_ASSIGN, "'='");
 	struct expr *value = parse_initializer(p);
 	uint32_t nodes = 0;
 	if (measure(value, &nodes) > VARIABLE_DEPTH_MAX)
 		parse_error(p, value->loc, "too many levels of nesting in a variable, at most %d",
 			    VARIABLE_DEPTH_MAX);
-	if (!at_separator(p) && !at(p, T_EOF) && !at(p, T_RBRACE))
-		syntax_error(p, "newline or semicolon");
+	if (!token_is_separator(p) && !token_is(p, T_EOF) && !token_is(p, T_RBRACE))
+		parse_syntax_error(p, "newline or semicolon");
 	if (!again && find(p, name.text, name.len))
 		parse_error(p, loc, "redefinition of symbol '%.*s'", (int)name.len, name.text);
 	struct variable *v = map_find(&p->scope->by_name, name.text, name.len);
@@ -204,19 +204,19 @@ static void parse_definition(struct parser *p, bool again)
 	}
 	v->value = value;
 	v->nodes = nodes;
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 static void parse_undefine(struct parser *p)
 {
-	next(p);
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
+	token_next(p);
+	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
+		parse_syntax_error(p, "string");
 	struct variable *v = find_in(p->scope, p->tok.text, p->tok.len);
 	if (v)
 		v->value = NULL;
-	next(p);
-	end_of_item(p);
+	token_next(p);
+	parse_end_of_item(p);
 }
 
 /* --- Includes ------------------------------------------------------------------------------- */
@@ -297,15 +297,15 @@ static void include_file(struct parser *p, const char *path, struct loc loc)
 
 static void parse_include(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
-	if (!at(p, T_QUOTED))
-		syntax_error(p, "quoted string");
+	struct loc start = token_loc(p);
+	token_next(p);
+	if (!token_is(p, T_QUOTED))
+		parse_syntax_error(p, "quoted string");
 	const char *path = arena_strndup(p->a, p->tok.text, p->tok.len);
-	next(p);
-	struct loc loc = span(p, start);
-	if (!at_separator(p) && !at(p, T_EOF) && !at(p, T_RBRACE))
-		syntax_error(p, "newline or semicolon");
+	token_next(p);
+	struct loc loc = parse_span(p, start);
+	if (!token_is_separator(p) && !token_is(p, T_EOF) && !token_is(p, T_RBRACE))
+		parse_syntax_error(p, "newline or semicolon");
 	if (include_depth(p->sources, loc.src) + 1 >= INCLUDE_DEPTH_MAX)
 		parse_error(p, loc, "Include nested too deeply, max %u levels", INCLUDE_DEPTH_MAX);
 	/* The token that follows is read again, behind the files. */
@@ -313,7 +313,7 @@ static void parse_include(struct parser *p)
 		p->in.pos = p->tok.begin;
 	include_file(p, path, loc);
 	p->tok.type = T_NEWLINE;
-	next(p);
+	token_next(p);
 }
 
 bool parse_common(struct parser *p)

@@ -65,7 +65,7 @@ static bool at_plain_symbol(const struct parser *p)
 
 static bool at_symbol(const struct parser *p)
 {
-	return at_plain_symbol(p) || (at(p, T_WORD) && is_value_word(p->tok.kw));
+	return at_plain_symbol(p) || (token_is(p, T_WORD) && is_value_word(p->tok.kw));
 }
 
 /* Whether the header's word stands for the protocol: no field of it follows. */
@@ -73,7 +73,7 @@ static bool is_header_name(const struct parser *p)
 {
 	if (!is_value_word(p->tok.kw))
 		return false;
-	struct token t = peek(p);
+	struct token t = token_peek(p);
 	if (t.type != T_WORD)
 		return true;
 	const struct proto_header *h = proto_find(p->tok.text, p->tok.len);
@@ -89,14 +89,14 @@ static bool is_header_name(const struct parser *p)
 
 static struct expr *parse_primary(struct parser *p, enum place place, bool operand)
 {
-	if (accept(p, T_LPAREN)) {
-		enter_by(p, 1);
+	if (token_accept(p, T_LPAREN)) {
+		parse_enter(p, 1);
 		struct expr *e = parse_binary(p, place, 0, operand);
-		leave_by(p, 1);
-		expect(p, T_RPAREN, "')'");
+		parse_leave(p, 1);
+		token_expect(p, T_RPAREN, "')'");
 		return e;
 	}
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		return parse_variable(p);
 	bool name = (place == ARGUMENT || operand) && is_header_name(p);
 	if (place != RIGHT && !name) {
@@ -105,8 +105,8 @@ static struct expr *parse_primary(struct parser *p, enum place place, bool opera
 			return e;
 	}
 	if (name || (place == LEFT && !operand ? at_plain_symbol(p) : at_symbol(p)))
-		return symbol_take(p);
-	syntax_error(p, NULL);
+		return parse_symbol(p);
+	parse_syntax_error(p, NULL);
 }
 
 static enum expr_op binary_op(enum tok t, unsigned *level)
@@ -148,12 +148,12 @@ static struct expr *parse_binary(struct parser *p, enum place place, unsigned le
 	unsigned l, chained = 0;
 	enum expr_op op;
 	while ((op = binary_op(p->tok.type, &l)) && l >= level) {
-		enter_by(p, 1);
+		parse_enter(p, 1);
 		chained++;
-		next(p);
+		token_next(p);
 		left = binop(p, op, left, parse_binary(p, place, l + 1, true));
 	}
-	leave_by(p, chained);
+	parse_leave(p, chained);
 	return left;
 }
 
@@ -163,15 +163,15 @@ static struct expr *parse_binary(struct parser *p, enum place place, unsigned le
 static struct expr *parse_multi(struct parser *p, enum place place)
 {
 	struct expr *left = parse_binary(p, place, 0, false);
-	if (at(p, T_SLASH) && peek(p).type == T_NUMBER) {
-		next(p);
+	if (token_is(p, T_SLASH) && token_peek(p).type == T_NUMBER) {
+		token_next(p);
 		uint32_t len = (uint32_t)parse_number_max(p, UINT32_MAX);
-		struct expr *e = expr_new(p->a, EX_PREFIX, span(p, left->loc));
+		struct expr *e = expr_new(p->a, EX_PREFIX, parse_span(p, left->loc));
 		e->prefix.base = left;
 		e->prefix.len = len;
 		return e;
 	}
-	if (!accept(p, T_DASH))
+	if (!token_accept(p, T_DASH))
 		return left;
 	struct expr *right = parse_binary(p, place, 0, false);
 	struct expr *e = expr_new(p->a, EX_RANGE, loc_join(left->loc, right->loc));
@@ -184,13 +184,13 @@ static struct expr *parse_multi(struct parser *p, enum place place)
 static struct expr *parse_chain(struct parser *p, enum place place, struct expr *first,
 				enum tok separator, enum expr_kind kind)
 {
-	if (!at(p, separator))
+	if (!token_is(p, separator))
 		return first;
 	struct expr *e = expr_new(p->a, kind, first->loc);
 	expr_list_add(p->a, &e->list, first);
-	while (accept(p, separator))
+	while (token_accept(p, separator))
 		expr_list_add(p->a, &e->list, parse_multi(p, place));
-	e->loc = span(p, e->loc);
+	e->loc = parse_span(p, e->loc);
 	return e;
 }
 
@@ -201,19 +201,19 @@ struct expr *parse_rhs_concat(struct parser *p)
 
 struct expr *parse_setref(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	struct name_at name = parse_identifier(p);
-	struct expr *e = expr_new(p->a, EX_SETREF, span(p, start));
+	struct expr *e = expr_new(p->a, EX_SETREF, parse_span(p, start));
 	e->setref.name = name.text;
 	return e;
 }
 
 struct expr *parse_rhs(struct parser *p)
 {
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		return parse_set_literal(p, false);
-	if (at(p, T_AT))
+	if (token_is(p, T_AT))
 		return parse_setref(p);
 	struct expr *e = parse_rhs_concat(p);
 	if (e->kind == EX_CONCAT)
@@ -224,32 +224,32 @@ struct expr *parse_rhs(struct parser *p)
 struct expr *parse_concat(struct parser *p)
 {
 	struct expr *first = parse_binary(p, LEFT, 0, false);
-	if (!at(p, T_DOT))
+	if (!token_is(p, T_DOT))
 		return first;
 	struct expr *e = expr_new(p->a, EX_CONCAT, first->loc);
 	expr_list_add(p->a, &e->list, first);
-	while (accept(p, T_DOT))
+	while (token_accept(p, T_DOT))
 		expr_list_add(p->a, &e->list, parse_binary(p, LEFT, 0, false));
-	e->loc = span(p, e->loc);
+	e->loc = parse_span(p, e->loc);
 	return e;
 }
 
 struct expr *parse_map_of(struct parser *p, struct expr *key)
 {
-	bool vmap = at_kw(p, KW_VMAP);
-	if (!vmap && !at_kw(p, KW_MAP))
+	bool vmap = token_is_kw(p, KW_VMAP);
+	if (!vmap && !token_is_kw(p, KW_MAP))
 		return NULL;
-	next(p);
+	token_next(p);
 	struct expr *to;
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		to = parse_set_literal(p, false);
-	else if (at(p, T_AT))
+	else if (token_is(p, T_AT))
 		to = parse_setref(p);
-	else if (at(p, T_DOLLAR))
+	else if (token_is(p, T_DOLLAR))
 		to = parse_variable(p);
 	else
-		syntax_error(p, "'{' or @ or '$'");
-	struct expr *e = expr_new(p->a, EX_MAP, span(p, key->loc));
+		parse_syntax_error(p, "'{' or @ or '$'");
+	struct expr *e = expr_new(p->a, EX_MAP, parse_span(p, key->loc));
 	e->map.key = key;
 	e->map.to = to;
 	e->map.vmap = vmap;
@@ -264,7 +264,7 @@ struct expr *parse_stmt_concat(struct parser *p)
 struct expr *parse_stmt_map_or_value(struct parser *p)
 {
 	struct expr *e = parse_stmt_concat(p);
-	return at_kw(p, KW_MAP) ? parse_map_of(p, e) : e;
+	return token_is_kw(p, KW_MAP) ? parse_map_of(p, e) : e;
 }
 
 struct expr *parse_stmt_expr(struct parser *p)
@@ -283,7 +283,7 @@ struct expr *parse_stmt_value(struct parser *p)
 /* --- Verdicts -----------------------------------------------------------------------------------
  */
 
-bool at_verdict(const struct parser *p)
+bool token_is_verdict(const struct parser *p)
 {
 	switch (p->tok.kw) {
 	case KW_ACCEPT:
@@ -300,7 +300,7 @@ bool at_verdict(const struct parser *p)
 
 struct expr *parse_verdict(struct parser *p)
 {
-	struct expr *e = expr_new(p->a, EX_VERDICT, here(p));
+	struct expr *e = expr_new(p->a, EX_VERDICT, token_loc(p));
 	switch (p->tok.kw) {
 	case KW_ACCEPT:
 		e->verdict.code = VERDICT_ACCEPT;
@@ -321,18 +321,18 @@ struct expr *parse_verdict(struct parser *p)
 		e->verdict.code = VERDICT_GOTO;
 		break;
 	default:
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	next(p);
+	token_next(p);
 	if (e->verdict.code != VERDICT_JUMP && e->verdict.code != VERDICT_GOTO)
 		return e;
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		e->verdict.name = parse_variable(p);
-	else if (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
-		e->verdict.name = symbol_take(p);
+	else if (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw))
+		e->verdict.name = parse_symbol(p);
 	else
-		syntax_error(p, "string or '$'");
-	e->loc = span(p, e->loc);
+		parse_syntax_error(p, "string or '$'");
+	e->loc = parse_span(p, e->loc);
 	return e;
 }
 
@@ -345,23 +345,23 @@ void parse_elem_options(struct parser *p, struct set_elem *e)
 	for (;;) {
 		switch (p->tok.kw) {
 		case KW_TIMEOUT:
-			next(p);
+			token_next(p);
 			e->has_timeout = true;
-			e->timeout_never = accept_word(p, "never");
+			e->timeout_never = token_accept_word(p, "never");
 			if (!e->timeout_never)
 				e->timeout = parse_time(p);
 			break;
 		case KW_EXPIRES:
-			next(p);
+			token_next(p);
 			e->has_expires = true;
-			if (!accept_word(p, "never"))
+			if (!token_accept_word(p, "never"))
 				e->expires = parse_time(p);
 			break;
 		case KW_COMMENT:
 			e->comment = parse_comment(p);
 			break;
 		default:
-			if (!at_stateful(p))
+			if (!token_is_stateful(p))
 				return;
 			*last = parse_stateful(p);
 			last = &(*last)->next;
@@ -377,17 +377,17 @@ static bool has_options(const struct set_elem *e)
 
 static struct expr *parse_data(struct parser *p)
 {
-	return at_verdict(p) ? parse_verdict(p) : parse_rhs_concat(p);
+	return token_is_verdict(p) ? parse_verdict(p) : parse_rhs_concat(p);
 }
 
 /* A key; a variable may bring a whole set, a nested one is taken for its members. */
 static struct expr *parse_key(struct parser *p)
 {
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		return parse_set_literal(p, true);
-	if (at(p, T_ASTERISK)) {
-		struct expr *e = expr_new(p->a, EX_CATCHALL, here(p));
-		next(p);
+	if (token_is(p, T_ASTERISK)) {
+		struct expr *e = expr_new(p->a, EX_CATCHALL, token_loc(p));
+		token_next(p);
 		return e;
 	}
 	return parse_rhs_concat(p);
@@ -409,14 +409,14 @@ static void parse_member(struct parser *p, struct expr *set)
 	if (at_plain_symbol(p)) {
 		char after = lex_next_byte(p->in.text, p->in.len, p->in.pos);
 		if (after == ',' || after == '}') {
-			expr_list_add(p->a, &set->list, symbol_take(p));
+			expr_list_add(p->a, &set->list, parse_symbol(p));
 			return;
 		}
 	}
 	struct expr *key = parse_key(p);
 	struct set_elem options = {.key = key};
 	parse_elem_options(p, &options);
-	if (accept(p, T_COLON)) {
+	if (token_accept(p, T_COLON)) {
 		options.data = parse_data(p);
 		parse_elem_options(p, &options);
 	}
@@ -424,40 +424,40 @@ static void parse_member(struct parser *p, struct expr *set)
 		set_add(p, set, key);
 		return;
 	}
-	struct expr *e = expr_new(p->a, EX_ELEM, span(p, key->loc));
+	struct expr *e = expr_new(p->a, EX_ELEM, parse_span(p, key->loc));
 	e->elem = arena_dup(p->a, &options, sizeof(options));
 	expr_list_add(p->a, &set->list, e);
 }
 
 struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
 {
-	struct expr *set = expr_new(p->a, EX_SET, here(p));
-	expect(p, T_LBRACE, "'{'");
-	enter_by(p, 1);
-	skip_newlines(p);
-	bool empty = at(p, T_RBRACE);
+	struct expr *set = expr_new(p->a, EX_SET, token_loc(p));
+	token_expect(p, T_LBRACE, "'{'");
+	parse_enter(p, 1);
+	token_skip_newlines(p);
+	bool empty = token_is(p, T_RBRACE);
 	if (empty && !may_be_empty)
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	while (!empty) {
 		parse_member(p, set);
-		skip_newlines(p);
-		if (!at(p, T_COMMA) && !at(p, T_RBRACE))
-			syntax_error(p, "comma or '}'");
-		while (at(p, T_COMMA) || at(p, T_NEWLINE))
-			next(p);
-		empty = at(p, T_RBRACE);
+		token_skip_newlines(p);
+		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
+			parse_syntax_error(p, "comma or '}'");
+		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
+			token_next(p);
+		empty = token_is(p, T_RBRACE);
 	}
-	leave_by(p, 1);
-	next(p);
-	set->loc = span(p, set->loc);
+	parse_leave(p, 1);
+	token_next(p);
+	set->loc = parse_span(p, set->loc);
 	return set;
 }
 
 struct expr *parse_set_or_variable(struct parser *p)
 {
-	if (at(p, T_DOLLAR))
+	if (token_is(p, T_DOLLAR))
 		return parse_variable(p);
-	if (!at(p, T_LBRACE))
-		syntax_error(p, "'{' or '$'");
+	if (!token_is(p, T_LBRACE))
+		parse_syntax_error(p, "'{' or '$'");
 	return parse_set_literal(p, true);
 }

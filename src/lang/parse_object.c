@@ -14,40 +14,40 @@ bool parse_object_kind(struct parser *p, enum obj_kind *out)
 		     {KW_LIMIT, OBJ_LIMIT},	  {KW_SECMARK, OBJ_SECMARK},
 		     {KW_SYNPROXY, OBJ_SYNPROXY}, {KW_TUNNEL, OBJ_TUNNEL}};
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (accept_kw(p, kinds[i].kw)) {
+		if (token_accept_kw(p, kinds[i].kw)) {
 			*out = kinds[i].kind;
 			return true;
 		}
-	if (!at_kw(p, KW_CT))
+	if (!token_is_kw(p, KW_CT))
 		return false;
-	next(p);
-	if (accept_word(p, "helper"))
+	token_next(p);
+	if (token_accept_word(p, "helper"))
 		*out = OBJ_CT_HELPER;
-	else if (accept_kw(p, KW_TIMEOUT))
+	else if (token_accept_kw(p, KW_TIMEOUT))
 		*out = OBJ_CT_TIMEOUT;
-	else if (accept_word(p, "expectation"))
+	else if (token_accept_word(p, "expectation"))
 		*out = OBJ_CT_EXPECTATION;
 	else
-		syntax_error(p, "timeout or expectation or helper");
+		parse_syntax_error(p, "timeout or expectation or helper");
 	return true;
 }
 
 static uint8_t parse_l3proto(struct parser *p)
 {
-	next(p);
+	token_next(p);
 	return (uint8_t)parse_family(p);
 }
 
 /* type "ftp" protocol tcp */
 static bool helper_line(struct parser *p, struct obj_decl *d)
 {
-	if (accept_kw(p, KW_TYPE)) {
-		if (!at(p, T_QUOTED))
-			syntax_error(p, "quoted string");
+	if (token_accept_kw(p, KW_TYPE)) {
+		if (!token_is(p, T_QUOTED))
+			parse_syntax_error(p, "quoted string");
 		d->helper.type = parse_string(p);
-		expect_word(p, "protocol");
+		token_expect_word(p, "protocol");
 		d->helper.l4proto = parse_l4proto(p);
-	} else if (at_word(p, "l3proto")) {
+	} else if (token_is_word(p, "l3proto")) {
 		d->helper.l3proto = parse_l3proto(p);
 	} else {
 		return false;
@@ -58,38 +58,38 @@ static bool helper_line(struct parser *p, struct obj_decl *d)
 /* policy = { established : 120, close : 20s } */
 static void parse_timeouts(struct parser *p, struct obj_decl *d)
 {
-	expect(p, T_ASSIGN, "'='");
-	expect(p, T_LBRACE, "'{'");
-	skip_newlines(p);
-	while (!at(p, T_RBRACE)) {
-		struct loc loc = here(p);
+	token_expect(p, T_ASSIGN, "'='");
+	token_expect(p, T_LBRACE, "'{'");
+	token_skip_newlines(p);
+	while (!token_is(p, T_RBRACE)) {
+		struct loc loc = token_loc(p);
 		if (d->timeout.n == ARRAY_SIZE(d->timeout.policy))
 			parse_error(p, loc, "more than %zu timeouts",
 				    ARRAY_SIZE(d->timeout.policy));
 		const char *state = parse_string(p);
-		expect(p, T_COLON, "colon");
-		uint64_t seconds =
-			at(p, T_NUMBER) ? parse_number_max(p, UINT32_MAX) : parse_time(p) / 1000;
+		token_expect(p, T_COLON, "colon");
+		uint64_t seconds = token_is(p, T_NUMBER) ? parse_number_max(p, UINT32_MAX)
+							 : parse_time(p) / 1000;
 		if (seconds > UINT32_MAX)
 			parse_error(p, loc, "value too large");
 		d->timeout.policy[d->timeout.n].state = state;
 		d->timeout.policy[d->timeout.n++].seconds = (uint32_t)seconds;
-		skip_newlines(p);
-		if (!at(p, T_COMMA) && !at(p, T_RBRACE))
-			syntax_error(p, "comma or '}'");
-		while (at(p, T_COMMA) || at(p, T_NEWLINE))
-			next(p);
+		token_skip_newlines(p);
+		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
+			parse_syntax_error(p, "comma or '}'");
+		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
+			token_next(p);
 	}
-	next(p);
+	token_next(p);
 }
 
 static bool timeout_line(struct parser *p, struct obj_decl *d)
 {
-	if (accept_word(p, "protocol"))
+	if (token_accept_word(p, "protocol"))
 		d->timeout.l4proto = parse_l4proto(p);
-	else if (at_word(p, "l3proto"))
+	else if (token_is_word(p, "l3proto"))
 		d->timeout.l3proto = parse_l3proto(p);
-	else if (accept_kw(p, KW_POLICY))
+	else if (token_accept_kw(p, KW_POLICY))
 		parse_timeouts(p, d);
 	else
 		return false;
@@ -98,19 +98,19 @@ static bool timeout_line(struct parser *p, struct obj_decl *d)
 
 static bool expectation_line(struct parser *p, struct obj_decl *d)
 {
-	if (accept_word(p, "protocol")) {
+	if (token_accept_word(p, "protocol")) {
 		d->expectation.l4proto = parse_l4proto(p);
-	} else if (at_word(p, "l3proto")) {
+	} else if (token_is_word(p, "l3proto")) {
 		d->expectation.l3proto = parse_l3proto(p);
-	} else if (accept_word(p, "dport")) {
+	} else if (token_accept_word(p, "dport")) {
 		d->expectation.dport = (uint16_t)parse_number_max(p, UINT16_MAX);
-	} else if (accept_kw(p, KW_TIMEOUT)) {
-		struct loc loc = here(p);
+	} else if (token_accept_kw(p, KW_TIMEOUT)) {
+		struct loc loc = token_loc(p);
 		uint64_t ms = parse_time(p);
 		if (ms > UINT32_MAX)
 			parse_error(p, loc, "value too large");
 		d->expectation.timeout_ms = (uint32_t)ms;
-	} else if (accept_kw(p, KW_SIZE)) {
+	} else if (token_accept_kw(p, KW_SIZE)) {
 		d->expectation.size = (uint8_t)parse_number_max(p, UINT8_MAX);
 	} else {
 		return false;
@@ -124,39 +124,39 @@ static bool expectation_line(struct parser *p, struct obj_decl *d)
 static void vxlan_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
-	expect_word(p, "gbp");
+	token_expect_word(p, "gbp");
 	d->tunnel.gbp = (uint32_t)parse_number_max(p, UINT32_MAX);
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 static void erspan_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
-	if (accept_word(p, "version"))
+	if (token_accept_word(p, "version"))
 		d->tunnel.version = (uint8_t)parse_number_max(p, 2);
-	else if (accept_kw(p, KW_INDEX) || accept_word(p, "id"))
+	else if (token_accept_kw(p, KW_INDEX) || token_accept_word(p, "id"))
 		d->tunnel.index = (uint32_t)parse_number_max(p, UINT32_MAX);
-	else if (accept_word(p, "direction")) {
-		d->tunnel.direction = at_word(p, "egress");
-		if (!accept_word(p, "ingress") && !accept_word(p, "egress"))
-			syntax_error(p, "ingress or egress");
+	else if (token_accept_word(p, "direction")) {
+		d->tunnel.direction = token_is_word(p, "egress");
+		if (!token_accept_word(p, "ingress") && !token_accept_word(p, "egress"))
+			parse_syntax_error(p, "ingress or egress");
 	} else {
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 static void geneve_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
 	struct tunnel_option *o = arena_new(p->a, struct tunnel_option);
-	expect_word(p, "class");
+	token_expect_word(p, "class");
 	o->class = (uint16_t)parse_number_max(p, UINT16_MAX);
-	expect_word(p, "opt-type");
+	token_expect_word(p, "opt-type");
 	o->type = (uint8_t)parse_number_max(p, UINT8_MAX);
-	expect_word(p, "data");
+	token_expect_word(p, "data");
 	o->data = parse_string(p);
-	end_of_item(p);
+	parse_end_of_item(p);
 	struct tunnel_option **last = &d->tunnel.options;
 	while (*last)
 		last = &(*last)->next;
@@ -165,13 +165,13 @@ static void geneve_item(struct parser *p, void *arg)
 
 static void parse_tunnel_address(struct parser *p, struct obj_decl *d)
 {
-	next(p);
-	bool saddr = at_word(p, "saddr");
-	if (!accept_word(p, "saddr") && !accept_word(p, "daddr"))
-		syntax_error(p, "saddr or daddr");
-	if (!at(p, T_LITERAL) && !at(p, T_WORD) && !at(p, T_NUMBER))
-		syntax_error(p, "string");
-	struct expr *e = symbol_take(p);
+	token_next(p);
+	bool saddr = token_is_word(p, "saddr");
+	if (!token_accept_word(p, "saddr") && !token_accept_word(p, "daddr"))
+		parse_syntax_error(p, "saddr or daddr");
+	if (!token_is(p, T_LITERAL) && !token_is(p, T_WORD) && !token_is(p, T_NUMBER))
+		parse_syntax_error(p, "string");
+	struct expr *e = parse_symbol(p);
 	if (saddr)
 		d->tunnel.src = e;
 	else
@@ -181,8 +181,8 @@ static void parse_tunnel_address(struct parser *p, struct obj_decl *d)
 static void parse_tunnel_kind(struct parser *p, struct obj_decl *d, enum tunnel_kind kind,
 			      void (*item)(struct parser *p, void *arg))
 {
-	struct loc loc = here(p);
-	next(p);
+	struct loc loc = token_loc(p);
+	token_next(p);
 	if (d->tunnel.kind != TUNNEL_PLAIN)
 		parse_error(p, loc, "a tunnel has one kind of options");
 	d->tunnel.kind = kind;
@@ -191,23 +191,23 @@ static void parse_tunnel_kind(struct parser *p, struct obj_decl *d, enum tunnel_
 
 static bool tunnel_line(struct parser *p, struct obj_decl *d)
 {
-	if (accept_word(p, "id"))
+	if (token_accept_word(p, "id"))
 		d->tunnel.id = (uint32_t)parse_number_max(p, UINT32_MAX);
-	else if (at_kw(p, KW_IP) || at_kw(p, KW_IP6))
+	else if (token_is_kw(p, KW_IP) || token_is_kw(p, KW_IP6))
 		parse_tunnel_address(p, d);
-	else if (accept_word(p, "sport"))
+	else if (token_accept_word(p, "sport"))
 		d->tunnel.sport = (uint16_t)parse_number_max(p, UINT16_MAX);
-	else if (accept_word(p, "dport"))
+	else if (token_accept_word(p, "dport"))
 		d->tunnel.dport = (uint16_t)parse_number_max(p, UINT16_MAX);
-	else if (accept_word(p, "ttl"))
+	else if (token_accept_word(p, "ttl"))
 		d->tunnel.ttl = (uint8_t)parse_number_max(p, UINT8_MAX);
-	else if (accept_word(p, "tos"))
+	else if (token_accept_word(p, "tos"))
 		d->tunnel.tos = (uint8_t)parse_number_max(p, UINT8_MAX);
-	else if (at_kw(p, KW_VXLAN))
+	else if (token_is_kw(p, KW_VXLAN))
 		parse_tunnel_kind(p, d, TUNNEL_VXLAN, vxlan_item);
-	else if (at_word(p, "erspan"))
+	else if (token_is_word(p, "erspan"))
 		parse_tunnel_kind(p, d, TUNNEL_ERSPAN, erspan_item);
-	else if (at_kw(p, KW_GENEVE))
+	else if (token_is_kw(p, KW_GENEVE))
 		parse_tunnel_kind(p, d, TUNNEL_GENEVE, geneve_item);
 	else
 		return false;
@@ -222,17 +222,18 @@ static bool object_line(struct parser *p, struct obj_decl *d)
 {
 	switch (d->kind) {
 	case OBJ_COUNTER:
-		if (!at_word(p, "packets") && !at_word(p, "bytes"))
+		if (!token_is_word(p, "packets") && !token_is_word(p, "bytes"))
 			return false;
 		parse_counter(p, &d->counter.packets, &d->counter.bytes);
 		return true;
 	case OBJ_QUOTA:
-		if (!at(p, T_NUMBER) && !at_word(p, "over") && !at_word(p, "until"))
+		if (!token_is(p, T_NUMBER) && !token_is_word(p, "over") &&
+		    !token_is_word(p, "until"))
 			return false;
 		parse_quota(p, &d->quota);
 		return true;
 	case OBJ_LIMIT:
-		if (!at_word(p, "rate"))
+		if (!token_is_word(p, "rate"))
 			return false;
 		parse_limit(p, &d->limit);
 		return true;
@@ -243,7 +244,7 @@ static bool object_line(struct parser *p, struct obj_decl *d)
 	case OBJ_CT_EXPECTATION:
 		return expectation_line(p, d);
 	case OBJ_SECMARK:
-		if (!at(p, T_QUOTED) && !at(p, T_WORD))
+		if (!token_is(p, T_QUOTED) && !token_is(p, T_WORD))
 			return false;
 		d->secmark = parse_string(p);
 		return true;
@@ -264,24 +265,24 @@ static bool object_line(struct parser *p, struct obj_decl *d)
 static void object_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
-	if (at_kw(p, KW_COMMENT)) {
+	if (token_is_kw(p, KW_COMMENT)) {
 		if (d->comment)
 			parse_error(
-				p, here(p), "%s",
+				p, token_loc(p), "%s",
 				"You can only specify this once. This statement is duplicated.");
 		d->comment = parse_comment(p);
 	} else if (!object_line(p, d)) {
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	end_of_item(p);
+	parse_end_of_item(p);
 }
 
 void parse_object_body(struct parser *p, struct cmd *object)
 {
 	struct obj_decl *d = object->obj_decl = arena_new(p->a, struct obj_decl);
 	d->kind = object->obj_kind;
-	if (at(p, T_LBRACE))
+	if (token_is(p, T_LBRACE))
 		parse_block(p, object_item, d);
-	else if (!at_separator(p) && !at(p, T_EOF) && !object_line(p, d))
-		syntax_error(p, NULL);
+	else if (!token_is_separator(p) && !token_is(p, T_EOF) && !object_line(p, d))
+		parse_syntax_error(p, NULL);
 }

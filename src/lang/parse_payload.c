@@ -8,7 +8,7 @@
 static struct expr *selector(struct parser *p, enum expr_kind kind, struct loc start,
 			     const struct datatype *type, unsigned bits)
 {
-	struct expr *e = expr_new(p->a, kind, span(p, start));
+	struct expr *e = expr_new(p->a, kind, parse_span(p, start));
 	e->type = type;
 	e->bits = bits;
 	return e;
@@ -19,14 +19,14 @@ static struct expr *selector(struct parser *p, enum expr_kind kind, struct loc s
 static const struct proto_field *field_take(struct parser *p, const struct proto_header *h)
 {
 	const struct proto_field *f = NULL;
-	if (!at(p, T_WORD))
-		syntax_error(p, NULL);
-	if (h == &proto_arp && (at_word(p, "saddr") || at_word(p, "daddr"))) {
-		bool saddr = at_word(p, "saddr");
-		next(p);
-		if (!at_kw(p, KW_IP) && !at_kw(p, KW_ETHER))
-			syntax_error(p, "ether or ip");
-		bool ip = at_kw(p, KW_IP);
+	if (!token_is(p, T_WORD))
+		parse_syntax_error(p, NULL);
+	if (h == &proto_arp && (token_is_word(p, "saddr") || token_is_word(p, "daddr"))) {
+		bool saddr = token_is_word(p, "saddr");
+		token_next(p);
+		if (!token_is_kw(p, KW_IP) && !token_is_kw(p, KW_ETHER))
+			parse_syntax_error(p, "ether or ip");
+		bool ip = token_is_kw(p, KW_IP);
 		const char *name = saddr ? ip ? "saddr ip" : "saddr ether"
 				   : ip	 ? "daddr ip"
 					 : "daddr ether";
@@ -35,8 +35,8 @@ static const struct proto_field *field_take(struct parser *p, const struct proto
 		f = proto_field_find(h, p->tok.text, p->tok.len);
 	}
 	if (!f)
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 	return f;
 }
 
@@ -60,36 +60,36 @@ static struct expr *parse_option(struct parser *p, struct loc start, enum option
 {
 	const struct proto_option *o = NULL;
 	uint16_t kind = 0, off = 0, bits = 0;
-	bool raw = c == OPT_TCP && accept(p, T_AT);
-	if (raw || at(p, T_NUMBER)) {
+	bool raw = c == OPT_TCP && token_accept(p, T_AT);
+	if (raw || token_is(p, T_NUMBER)) {
 		kind = (uint16_t)parse_number_max(p, UINT8_MAX);
 	} else {
-		if (c == OPT_DCCP || !at(p, T_WORD))
-			syntax_error(p, "number");
+		if (c == OPT_DCCP || !token_is(p, T_WORD))
+			parse_syntax_error(p, "number");
 		const char *name = p->tok.text;
 		uint32_t len = p->tok.len;
-		if (c == OPT_TCP && at_word(p, "mss"))
+		if (c == OPT_TCP && token_is_word(p, "mss"))
 			o = option_find(c, "maxseg", 6);
-		else if (c == OPT_TCP && at_word(p, "noop"))
+		else if (c == OPT_TCP && token_is_word(p, "noop"))
 			o = option_find(c, "nop", 3);
 		else
 			o = option_find(c, name, len);
 		if (!o)
-			syntax_error(p, NULL);
+			parse_syntax_error(p, NULL);
 		kind = o->kind;
-		next(p);
+		token_next(p);
 	}
 	if (raw) {
-		expect(p, T_COMMA, "comma");
+		token_expect(p, T_COMMA, "comma");
 		off = number16(p);
-		expect(p, T_COMMA, "comma");
+		token_expect(p, T_COMMA, "comma");
 		bits = number16(p);
 	}
 	const struct proto_field *f = NULL;
-	if (o && at(p, T_WORD))
+	if (o && token_is(p, T_WORD))
 		f = option_field_find(o, p->tok.text, p->tok.len);
 	if (f)
-		next(p);
+		token_next(p);
 	struct expr *e = selector(p, EX_OPTION, start,
 				  f	? f->type
 				  : raw ? &type_integer
@@ -113,17 +113,17 @@ static struct expr *parse_header(struct parser *p, const struct proto_header *tu
 {
 	const struct proto_header *h = proto_find(p->tok.text, p->tok.len);
 	if (!h || (tunnel && h->inner))
-		syntax_error(p, NULL);
-	next(p);
-	if (!tunnel && h == &proto_tcp && accept_word(p, "option"))
+		parse_syntax_error(p, NULL);
+	token_next(p);
+	if (!tunnel && h == &proto_tcp && token_accept_word(p, "option"))
 		return parse_option(p, start, OPT_TCP);
-	if (!tunnel && h == &proto_ip && accept_word(p, "option"))
+	if (!tunnel && h == &proto_ip && token_accept_word(p, "option"))
 		return parse_option(p, start, OPT_IP);
-	if (!tunnel && h == &proto_dccp && accept_word(p, "option"))
+	if (!tunnel && h == &proto_dccp && token_accept_word(p, "option"))
 		return parse_option(p, start, OPT_DCCP);
-	if (!tunnel && h == &proto_sctp && accept_word(p, "chunk"))
+	if (!tunnel && h == &proto_sctp && token_accept_word(p, "chunk"))
 		return parse_option(p, start, OPT_SCTP_CHUNK);
-	if (h->inner && at(p, T_WORD) && proto_find(p->tok.text, p->tok.len))
+	if (h->inner && token_is(p, T_WORD) && proto_find(p->tok.text, p->tok.len))
 		return parse_header(p, h, start);
 	return payload(p, start, h, field_take(p, h), tunnel);
 }
@@ -146,18 +146,18 @@ static struct expr *exthdr(struct parser *p, struct loc start, const struct prot
 
 static struct expr *parse_exthdr(struct parser *p)
 {
-	struct loc start = here(p);
+	struct loc start = token_loc(p);
 	const struct proto_option *o = option_find(OPT_EXTHDR, p->tok.text, p->tok.len);
-	next(p);
+	token_next(p);
 	const struct proto_field *f =
-		o && at(p, T_WORD) ? option_field_find(o, p->tok.text, p->tok.len) : NULL;
+		o && token_is(p, T_WORD) ? option_field_find(o, p->tok.text, p->tok.len) : NULL;
 	if (!f)
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 	uint32_t off = 0;
-	if (accept(p, T_LBRACKET)) {
+	if (token_accept(p, T_LBRACKET)) {
 		off = (uint32_t)parse_number_max(p, UINT8_MAX) * f->bits;
-		expect(p, T_RBRACKET, "']'");
+		token_expect(p, T_RBRACKET, "']'");
 	}
 	return exthdr(p, start, o, f, (uint16_t)off);
 }
@@ -165,13 +165,13 @@ static struct expr *parse_exthdr(struct parser *p)
 /* `exthdr frag` */
 static struct expr *parse_exthdr_exists(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	const struct proto_option *o =
-		at(p, T_WORD) ? option_find(OPT_EXTHDR, p->tok.text, p->tok.len) : NULL;
+		token_is(p, T_WORD) ? option_find(OPT_EXTHDR, p->tok.text, p->tok.len) : NULL;
 	if (!o)
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 	return exthdr(p, start, o, NULL, 0);
 }
 
@@ -224,15 +224,15 @@ static struct expr *meta(struct parser *p, struct loc start, unsigned key)
 
 static struct expr *parse_meta(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
-	if (!at(p, T_WORD) && !at(p, T_LITERAL))
-		syntax_error(p, NULL);
+	struct loc start = token_loc(p);
+	token_next(p);
+	if (!token_is(p, T_WORD) && !token_is(p, T_LITERAL))
+		parse_syntax_error(p, NULL);
 	struct token word = p->tok;
 	int key = meta_key_find(word.text, word.len);
 	if (key < 0 && keyword_is_reserved(word.kw))
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 	if (key >= 0)
 		return meta(p, start, (unsigned)key);
 	struct strbuf known = STRBUF_INIT;
@@ -240,7 +240,7 @@ static struct expr *parse_meta(struct parser *p)
 		strbuf_printf(&known, "%s%s", i ? ", " : "", meta_keys[i].name);
 	const char *list = arena_strndup(&p->sources->arena, strbuf_str(&known), known.len);
 	strbuf_free(&known);
-	parse_error(p, span(p, start), "syntax error, unexpected %.*s, known keys are %s",
+	parse_error(p, parse_span(p, start), "syntax error, unexpected %.*s, known keys are %s",
 		    (int)word.len, word.text, list ? list : "");
 }
 
@@ -256,22 +256,22 @@ static struct expr *ct(struct parser *p, struct loc start, unsigned key, int dir
 
 static struct expr *parse_ct(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	int direction = -1;
-	if (at_kw(p, KW_ORIGINAL) || at_kw(p, KW_REPLY)) {
-		direction = at_kw(p, KW_REPLY);
-		next(p);
+	if (token_is_kw(p, KW_ORIGINAL) || token_is_kw(p, KW_REPLY)) {
+		direction = token_is_kw(p, KW_REPLY);
+		token_next(p);
 	}
 	uint8_t nfproto = 0;
-	if (direction >= 0 && (at_kw(p, KW_IP) || at_kw(p, KW_IP6))) {
-		nfproto = at_kw(p, KW_IP) ? 2 : 10;
-		next(p);
+	if (direction >= 0 && (token_is_kw(p, KW_IP) || token_is_kw(p, KW_IP6))) {
+		nfproto = token_is_kw(p, KW_IP) ? 2 : 10;
+		token_next(p);
 	}
-	int key = at(p, T_WORD) ? ct_key_find(p->tok.text, p->tok.len) : -1;
+	int key = token_is(p, T_WORD) ? ct_key_find(p->tok.text, p->tok.len) : -1;
 	if (key < 0 || (nfproto && key != CT_SADDR && key != CT_DADDR))
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 	if (nfproto)
 		key = key == CT_SADDR ? nfproto == 2 ? CT_SADDR_IP : CT_SADDR_IP6
 		      : nfproto == 2  ? CT_DADDR_IP
@@ -283,22 +283,22 @@ static struct expr *parse_ct(struct parser *p)
 static unsigned word_of(struct parser *p, const char *const *words, const char *expecting)
 {
 	for (unsigned i = 0; words[i]; i++)
-		if (accept_word(p, words[i]))
+		if (token_accept_word(p, words[i]))
 			return i;
-	syntax_error(p, expecting);
+	parse_syntax_error(p, expecting);
 }
 
 static struct expr *parse_rt(struct parser *p)
 {
 	static const char *const keys[] = {"classid", "nexthop", "mtu", "ipsec", NULL};
-	struct token t = peek(p);
+	struct token t = token_peek(p);
 	if (t.type == T_WORD && option_field_find(option_find(OPT_EXTHDR, "rt", 2), t.text, t.len))
 		return parse_exthdr(p);
-	struct loc start = here(p);
-	next(p);
-	uint8_t nfproto = accept_kw(p, KW_IP) ? 2 : accept_kw(p, KW_IP6) ? 10 : 0;
-	if (nfproto && !at_word(p, "nexthop"))
-		syntax_error(p, "nexthop");
+	struct loc start = token_loc(p);
+	token_next(p);
+	uint8_t nfproto = token_accept_kw(p, KW_IP) ? 2 : token_accept_kw(p, KW_IP6) ? 10 : 0;
+	if (nfproto && !token_is_word(p, "nexthop"))
+		parse_syntax_error(p, "nexthop");
 	unsigned key = word_of(p, keys, NULL);
 	struct expr *e = selector(p, EX_RT, start, NULL, 0);
 	e->rt.key = key;
@@ -317,11 +317,11 @@ static unsigned fib_flag(struct parser *p)
 static struct expr *parse_fib(struct parser *p)
 {
 	static const char *const results[] = {"oif", "oifname", "type", "check", NULL};
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	unsigned flags = fib_flag(p);
-	while (accept(p, T_DOT)) {
-		struct loc loc = here(p);
+	while (token_accept(p, T_DOT)) {
+		struct loc loc = token_loc(p);
 		unsigned flag = fib_flag(p);
 		if (flags & flag)
 			parse_error(p, loc, "flag given twice");
@@ -338,12 +338,12 @@ static struct expr *parse_fib(struct parser *p)
 static struct expr *parse_socket(struct parser *p)
 {
 	static const char *const keys[] = {"transparent", "mark", "wildcard", "cgroupv2", NULL};
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	unsigned key = word_of(p, keys, "transparent or mark or wildcard or cgroupv2");
 	uint32_t level = 0;
 	if (key == 3) {
-		expect_word(p, "level");
+		token_expect_word(p, "level");
 		level = (uint32_t)parse_number_max(p, UINT8_MAX);
 	}
 	struct expr *e = selector(p, EX_SOCKET, start, NULL, 0);
@@ -356,12 +356,12 @@ static struct expr *parse_osf(struct parser *p)
 {
 	static const char *const ttls[] = {"loose", "skip", NULL};
 	static const char *const keys[] = {"name", "version", NULL};
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	unsigned ttl = 0;
-	if (accept_word(p, "ttl")) {
-		if (!at_word(p, "loose") && !at_word(p, "skip") && at(p, T_WORD))
-			parse_error(p, here(p), "invalid ttl option");
+	if (token_accept_word(p, "ttl")) {
+		if (!token_is_word(p, "loose") && !token_is_word(p, "skip") && token_is(p, T_WORD))
+			parse_error(p, token_loc(p), "invalid ttl option");
 		ttl = 1 + word_of(p, ttls, "string");
 	}
 	unsigned key = word_of(p, keys, "name or version");
@@ -378,14 +378,14 @@ static uint32_t number32(struct parser *p)
 
 static struct expr *parse_numgen(struct parser *p)
 {
-	struct loc start = here(p);
-	next(p);
-	bool random = accept_kw(p, KW_RANDOM);
-	if (!random && !accept_word(p, "inc"))
-		syntax_error(p, "random or inc");
-	expect_word(p, "mod");
+	struct loc start = token_loc(p);
+	token_next(p);
+	bool random = token_accept_kw(p, KW_RANDOM);
+	if (!random && !token_accept_word(p, "inc"))
+		parse_syntax_error(p, "random or inc");
+	token_expect_word(p, "mod");
 	uint32_t mod = number32(p), offset = 0;
-	if (accept_word(p, "offset"))
+	if (token_accept_word(p, "offset"))
 		offset = number32(p);
 	struct expr *e = selector(p, EX_NUMGEN, start, NULL, 0);
 	e->numgen.type = random;
@@ -396,23 +396,23 @@ static struct expr *parse_numgen(struct parser *p)
 
 static struct expr *parse_hash(struct parser *p)
 {
-	struct loc start = here(p);
-	bool jhash = at_kw(p, KW_JHASH), has_seed = false;
-	next(p);
+	struct loc start = token_loc(p);
+	bool jhash = token_is_kw(p, KW_JHASH), has_seed = false;
+	token_next(p);
 	struct expr *key = NULL;
 	uint32_t seed = 0, offset = 0;
 	if (jhash) {
-		enter_by(p, 1);
+		parse_enter(p, 1);
 		key = parse_concat(p);
-		leave_by(p, 1);
+		parse_leave(p, 1);
 	}
-	expect_word(p, "mod");
+	token_expect_word(p, "mod");
 	uint32_t mod = number32(p);
-	if (jhash && accept_word(p, "seed")) {
+	if (jhash && token_accept_word(p, "seed")) {
 		has_seed = true;
 		seed = number32(p);
 	}
-	if (accept_word(p, "offset"))
+	if (token_accept_word(p, "offset"))
 		offset = number32(p);
 	struct expr *e = selector(p, EX_HASH, start, NULL, 0);
 	e->hash.key = key;
@@ -428,15 +428,15 @@ static struct expr *parse_xfrm(struct parser *p)
 	static const char *const directions[] = {"in", "out", NULL};
 	static const char *const keys[] = {"reqid", "spi", NULL};
 	static const char *const addresses[] = {"saddr", "daddr", NULL};
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	unsigned direction = word_of(p, directions, "in or out"), key;
 	uint8_t spnum = 0, nfproto = 0;
-	if (accept_word(p, "spnum"))
+	if (token_accept_word(p, "spnum"))
 		spnum = (uint8_t)parse_number_max(p, UINT8_MAX);
-	if (at_kw(p, KW_IP) || at_kw(p, KW_IP6)) {
-		nfproto = at_kw(p, KW_IP) ? 2 : 10;
-		next(p);
+	if (token_is_kw(p, KW_IP) || token_is_kw(p, KW_IP6)) {
+		nfproto = token_is_kw(p, KW_IP) ? 2 : 10;
+		token_next(p);
 		key = 2 + word_of(p, addresses, "saddr or daddr");
 	} else {
 		key = word_of(p, keys, NULL);
@@ -452,8 +452,8 @@ static struct expr *parse_xfrm(struct parser *p)
 static struct expr *parse_tunnel(struct parser *p)
 {
 	static const char *const keys[] = {"path", "id", NULL};
-	struct loc start = here(p);
-	next(p);
+	struct loc start = token_loc(p);
+	token_next(p);
 	unsigned key = word_of(p, keys, "path or id");
 	struct expr *e = selector(p, EX_TUNNEL, start, NULL, 0);
 	e->key = key;
@@ -465,7 +465,7 @@ static int raw_base(const struct parser *p)
 {
 	static const char *const names[] = {
 		[PB_LL] = "ll", [PB_NH] = "nh", [PB_TH] = "th", [PB_IH] = "ih"};
-	struct token word = peek(p), comma;
+	struct token word = token_peek(p), comma;
 	lex(p->in.text, p->in.len, word.end, &comma);
 	if (word.type != T_WORD || comma.type != T_COMMA)
 		return -1;
@@ -477,12 +477,12 @@ static int raw_base(const struct parser *p)
 
 static struct expr *parse_raw(struct parser *p, enum proto_base base)
 {
-	struct loc start = here(p);
-	next(p);
-	next(p);
-	expect(p, T_COMMA, "comma");
+	struct loc start = token_loc(p);
+	token_next(p);
+	token_next(p);
+	token_expect(p, T_COMMA, "comma");
 	uint32_t off = number32(p);
-	expect(p, T_COMMA, "comma");
+	token_expect(p, T_COMMA, "comma");
 	uint32_t bits = number32(p);
 	struct expr *e = selector(p, EX_RAW, start, &type_integer, bits);
 	e->raw.base = base;
@@ -514,7 +514,7 @@ struct expr *parse_selector(struct parser *p)
 	case KW_GRETAP:
 	case KW_VXLAN:
 	case KW_GENEVE:
-		return parse_header(p, NULL, here(p));
+		return parse_header(p, NULL, token_loc(p));
 	case KW_HBH:
 	case KW_RT0:
 	case KW_RT2:
@@ -545,7 +545,7 @@ struct expr *parse_selector(struct parser *p)
 	case KW_TUNNEL:
 		return parse_tunnel(p);
 	case KW_IPSEC: {
-		struct token t = peek(p);
+		struct token t = token_peek(p);
 		if (t.type == T_WORD && ((t.len == 2 && !memcmp(t.text, "in", 2)) ||
 					 (t.len == 3 && !memcmp(t.text, "out", 3))))
 			return parse_xfrm(p);
@@ -556,10 +556,10 @@ struct expr *parse_selector(struct parser *p)
 	}
 	int key = unqualified_key(p->tok.kw);
 	if (key >= 0) {
-		struct loc start = here(p);
-		next(p);
+		struct loc start = token_loc(p);
+		token_next(p);
 		return meta(p, start, (unsigned)key);
 	}
-	int base = at(p, T_AT) ? raw_base(p) : -1;
+	int base = token_is(p, T_AT) ? raw_base(p) : -1;
 	return base >= 0 ? parse_raw(p, (enum proto_base)base) : NULL;
 }

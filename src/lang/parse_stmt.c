@@ -4,18 +4,18 @@
 
 static struct stmt *stmt_at(struct parser *p, enum stmt_kind kind)
 {
-	return stmt_new(p->a, kind, here(p));
+	return stmt_new(p->a, kind, token_loc(p));
 }
 
 /* --- Statements with a state ---------------------------------------------------------------- */
 
 static bool next_is(const struct parser *p, const char *word)
 {
-	struct token t = peek(p);
+	struct token t = token_peek(p);
 	return t.type == T_WORD && t.len == strlen(word) && !memcmp(t.text, word, t.len);
 }
 
-bool at_stateful(const struct parser *p)
+bool token_is_stateful(const struct parser *p)
 {
 	switch (p->tok.kw) {
 	case KW_COUNTER:
@@ -33,11 +33,11 @@ bool at_stateful(const struct parser *p)
 static struct stmt *parse_connlimit(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_CONNLIMIT);
-	next(p);
-	next(p);
-	s->connlimit.over = accept_word(p, "over");
+	token_next(p);
+	token_next(p);
+	s->connlimit.over = token_accept_word(p, "over");
 	if (!s->connlimit.over)
-		accept_word(p, "until");
+		token_accept_word(p, "until");
 	s->connlimit.count = (uint32_t)parse_number_max(p, UINT32_MAX);
 	return s;
 }
@@ -45,8 +45,8 @@ static struct stmt *parse_connlimit(struct parser *p)
 static struct stmt *parse_last(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_LAST);
-	next(p);
-	if (accept_word(p, "used") && !accept_word(p, "never")) {
+	token_next(p);
+	if (token_accept_word(p, "used") && !token_accept_word(p, "never")) {
 		s->last.set = true;
 		s->last.used_ms = parse_time(p);
 	}
@@ -59,17 +59,17 @@ struct stmt *parse_stateful(struct parser *p)
 	switch (p->tok.kw) {
 	case KW_COUNTER:
 		s = stmt_at(p, ST_COUNTER);
-		next(p);
+		token_next(p);
 		parse_counter(p, &s->counter.packets, &s->counter.bytes);
 		break;
 	case KW_LIMIT:
 		s = stmt_at(p, ST_LIMIT);
-		next(p);
+		token_next(p);
 		parse_limit(p, &s->limit);
 		break;
 	case KW_QUOTA:
 		s = stmt_at(p, ST_QUOTA);
-		next(p);
+		token_next(p);
 		parse_quota(p, &s->quota);
 		break;
 	case KW_LAST:
@@ -79,7 +79,7 @@ struct stmt *parse_stateful(struct parser *p)
 		s = parse_connlimit(p);
 		break;
 	}
-	s->loc = span(p, s->loc);
+	s->loc = parse_span(p, s->loc);
 	return s;
 }
 
@@ -87,8 +87,8 @@ struct stmt *parse_stateful(struct parser *p)
 static struct stmt *parse_objref(struct parser *p, enum obj_kind kind)
 {
 	struct stmt *s = stmt_at(p, ST_OBJREF);
-	next(p);
-	next(p);
+	token_next(p);
+	token_next(p);
 	s->objref.kind = kind;
 	s->objref.name = parse_stmt_expr(p);
 	return s;
@@ -100,7 +100,7 @@ static int parse_log_level(struct parser *p)
 {
 	static const char *const levels[] = {"emerg",  "alert", "crit",	 "err",	 "warn",
 					     "notice", "info",	"debug", "audit"};
-	struct loc loc = here(p);
+	struct loc loc = token_loc(p);
 	const char *s = parse_string(p);
 	for (unsigned i = 0; i < ARRAY_SIZE(levels); i++)
 		if (!strcmp(s, levels[i]))
@@ -111,50 +111,50 @@ static int parse_log_level(struct parser *p)
 static uint32_t parse_log_flags(struct parser *p)
 {
 	uint32_t flags = 0;
-	if (accept_kw(p, KW_TCP)) {
+	if (token_accept_kw(p, KW_TCP)) {
 		do {
-			if (accept_word(p, "sequence"))
+			if (token_accept_word(p, "sequence"))
 				flags |= LOGF_TCP_SEQ;
-			else if (accept_word(p, "options"))
+			else if (token_accept_word(p, "options"))
 				flags |= LOGF_TCP_OPT;
 			else
-				syntax_error(p, "options or sequence");
-		} while (accept(p, T_COMMA));
+				parse_syntax_error(p, "options or sequence");
+		} while (token_accept(p, T_COMMA));
 		return flags;
 	}
-	if (accept_kw(p, KW_IP)) {
-		expect_word(p, "options");
+	if (token_accept_kw(p, KW_IP)) {
+		token_expect_word(p, "options");
 		return LOGF_IP_OPT;
 	}
-	if (accept_kw(p, KW_SKUID))
+	if (token_accept_kw(p, KW_SKUID))
 		return LOGF_UID;
-	if (accept_kw(p, KW_ETHER))
+	if (token_accept_kw(p, KW_ETHER))
 		return LOGF_MAC;
-	if (accept_kw(p, KW_ALL))
+	if (token_accept_kw(p, KW_ALL))
 		return LOGF_ALL;
-	syntax_error(p, NULL);
+	parse_syntax_error(p, NULL);
 }
 
 static struct stmt *parse_log(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_LOG);
 	s->log.level = LOG_LEVEL_NONE;
-	next(p);
+	token_next(p);
 	for (;;) {
-		if (accept_word(p, "prefix")) {
+		if (token_accept_word(p, "prefix")) {
 			s->log.prefix = parse_string(p);
-		} else if (accept_word(p, "group")) {
+		} else if (token_accept_word(p, "group")) {
 			s->log.has_group = true;
 			s->log.group = (uint16_t)parse_number_max(p, UINT16_MAX);
-		} else if (accept_word(p, "snaplen")) {
+		} else if (token_accept_word(p, "snaplen")) {
 			s->log.has_snaplen = true;
 			s->log.snaplen = (uint32_t)parse_number_max(p, UINT32_MAX);
-		} else if (accept_word(p, "queue-threshold")) {
+		} else if (token_accept_word(p, "queue-threshold")) {
 			s->log.has_qthreshold = true;
 			s->log.qthreshold = (uint16_t)parse_number_max(p, UINT16_MAX);
-		} else if (accept_word(p, "level")) {
+		} else if (token_accept_word(p, "level")) {
 			s->log.level = parse_log_level(p);
-		} else if (accept_kw(p, KW_FLAGS)) {
+		} else if (token_accept_kw(p, KW_FLAGS)) {
 			s->log.flags |= parse_log_flags(p);
 		} else {
 			return s;
@@ -165,29 +165,29 @@ static struct stmt *parse_log(struct parser *p)
 static struct stmt *parse_reject(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_REJECT);
-	next(p);
-	if (!accept_word(p, "with"))
+	token_next(p);
+	if (!token_accept_word(p, "with"))
 		return s;
-	if (accept_kw(p, KW_TCP)) {
+	if (token_accept_kw(p, KW_TCP)) {
 		s->reject.type = REJECT_TCP_RST;
-		expect_kw(p, KW_RESET);
+		token_expect_kw(p, KW_RESET);
 		return s;
 	}
-	if (accept_kw(p, KW_ICMP))
+	if (token_accept_kw(p, KW_ICMP))
 		s->reject.type = REJECT_ICMP;
-	else if (accept_kw(p, KW_ICMPV6))
+	else if (token_accept_kw(p, KW_ICMPV6))
 		s->reject.type = REJECT_ICMPV6;
-	else if (accept_word(p, "icmpx"))
+	else if (token_accept_word(p, "icmpx"))
 		s->reject.type = REJECT_ICMPX;
 	else
-		syntax_error(p, "tcp or icmp or icmpv6 or icmpx");
-	accept_kw(p, KW_TYPE);
-	if (at(p, T_DOLLAR))
+		parse_syntax_error(p, "tcp or icmp or icmpv6 or icmpx");
+	token_accept_kw(p, KW_TYPE);
+	if (token_is(p, T_DOLLAR))
 		s->reject.code = parse_variable(p);
-	else if (at(p, T_NUMBER) || (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw)))
-		s->reject.code = symbol_take(p);
+	else if (token_is(p, T_NUMBER) || (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw)))
+		s->reject.code = parse_symbol(p);
 	else
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	return s;
 }
 
@@ -197,32 +197,32 @@ static struct stmt *parse_reject(struct parser *p)
 static struct set_elem *parse_dynamic_elem(struct parser *p)
 {
 	struct set_elem *e = arena_new(p->a, struct set_elem);
-	expect(p, T_LBRACE, "'{'");
+	token_expect(p, T_LBRACE, "'{'");
 	e->key = parse_stmt_concat(p);
 	parse_elem_options(p, e);
-	if (accept(p, T_COLON)) {
+	if (token_accept(p, T_COLON)) {
 		e->data = parse_stmt_concat(p);
 		parse_elem_options(p, e);
 	}
-	expect(p, T_RBRACE, "'}'");
+	token_expect(p, T_RBRACE, "'}'");
 	return e;
 }
 
 static enum set_op parse_set_op(struct parser *p)
 {
-	if (accept_kw(p, KW_ADD))
+	if (token_accept_kw(p, KW_ADD))
 		return SETOP_ADD;
-	if (accept_kw(p, KW_UPDATE))
+	if (token_accept_kw(p, KW_UPDATE))
 		return SETOP_UPDATE;
-	if (accept_kw(p, KW_DELETE))
+	if (token_accept_kw(p, KW_DELETE))
 		return SETOP_DELETE;
-	syntax_error(p, "add or update or delete");
+	parse_syntax_error(p, "add or update or delete");
 }
 
 static struct expr *parse_at_set(struct parser *p)
 {
-	if (!at(p, T_AT))
-		syntax_error(p, "@");
+	if (!token_is(p, T_AT))
+		parse_syntax_error(p, "@");
 	return parse_setref(p);
 }
 
@@ -230,7 +230,7 @@ static struct expr *parse_at_set(struct parser *p)
 static struct stmt *parse_set_stmt(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_SET);
-	bool older = accept_kw(p, KW_SET);
+	bool older = token_accept_kw(p, KW_SET);
 	s->set.op = parse_set_op(p);
 	if (older) {
 		s->set.elem = arena_new(p->a, struct set_elem);
@@ -248,28 +248,28 @@ static struct stmt *parse_set_stmt(struct parser *p)
 static struct stmt *parse_meter(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_METER);
-	if (accept_kw(p, KW_FLOW))
-		expect_kw(p, KW_TABLE);
+	if (token_accept_kw(p, KW_FLOW))
+		token_expect_kw(p, KW_TABLE);
 	else
-		next(p);
-	s->meter.name = at(p, T_LBRACE) ? NULL : parse_identifier(p).text;
-	if (accept_kw(p, KW_SIZE))
+		token_next(p);
+	s->meter.name = token_is(p, T_LBRACE) ? NULL : parse_identifier(p).text;
+	if (token_accept_kw(p, KW_SIZE))
 		s->meter.size = (uint32_t)parse_number_max(p, UINT32_MAX);
 	s->meter.elem = parse_dynamic_elem(p);
 	if (!s->meter.elem->stmts)
-		parse_error(p, span(p, s->loc),
+		parse_error(p, parse_span(p, s->loc),
 			    "meter statement must contain a stateful statement");
 	return s;
 }
 
 static struct stmt *parse_flow(struct parser *p)
 {
-	if (peek(p).kw == KW_TABLE)
+	if (token_peek(p).kw == KW_TABLE)
 		return parse_meter(p);
 	struct stmt *s = stmt_at(p, ST_FLOW_OFFLOAD);
-	next(p);
-	if (!accept_kw(p, KW_ADD) && !accept_kw(p, KW_OFFLOAD))
-		syntax_error(p, "add or offload or table");
+	token_next(p);
+	if (!token_accept_kw(p, KW_ADD) && !token_accept_kw(p, KW_OFFLOAD))
+		parse_syntax_error(p, "add or offload or table");
 	s->name = parse_at_set(p)->setref.name;
 	return s;
 }
@@ -281,7 +281,7 @@ static void body_item(struct parser *p, void *arg)
 	struct rule_list *l = arg;
 	struct rule_decl r = {0};
 	parse_rule(p, &r);
-	end_of_item(p);
+	parse_end_of_item(p);
 	if (l->n == l->cap) {
 		uint32_t cap = l->cap ? l->cap * 2 : 4;
 		struct rule_decl *items = arena_calloc(p->a, cap, sizeof(*items));
@@ -296,14 +296,14 @@ static void body_item(struct parser *p, void *arg)
 static struct stmt *parse_verdict_stmt(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_VERDICT);
-	bool jump = at_kw(p, KW_JUMP);
-	if ((jump || at_kw(p, KW_GOTO)) && peek(p).type == T_LBRACE) {
-		struct expr *e = expr_new(p->a, EX_VERDICT, here(p));
+	bool jump = token_is_kw(p, KW_JUMP);
+	if ((jump || token_is_kw(p, KW_GOTO)) && token_peek(p).type == T_LBRACE) {
+		struct expr *e = expr_new(p->a, EX_VERDICT, token_loc(p));
 		e->verdict.code = jump ? VERDICT_JUMP : VERDICT_GOTO;
 		e->verdict.body = arena_new(p->a, struct rule_list);
-		next(p);
+		token_next(p);
 		parse_block(p, body_item, e->verdict.body);
-		e->loc = span(p, e->loc);
+		e->loc = parse_span(p, e->loc);
 		s->expr = e;
 	} else {
 		s->expr = parse_verdict(p);
@@ -347,7 +347,7 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *target)
 		break;
 	case EX_PAYLOAD:
 		if (target->payload.tunnel)
-			syntax_error(p, NULL);
+			parse_syntax_error(p, NULL);
 		kind = ST_PAYLOAD_SET;
 		break;
 	case EX_RAW:
@@ -357,9 +357,9 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *target)
 		kind = ST_OPTION_SET;
 		break;
 	default:
-		syntax_error(p, NULL);
+		parse_syntax_error(p, NULL);
 	}
-	next(p);
+	token_next(p);
 	struct expr *value = parse_stmt_expr(p);
 	struct stmt *s = stmt_new(p->a, kind, target->loc);
 	enum obj_kind object;
@@ -401,13 +401,13 @@ static struct stmt *parse_comparison(struct parser *p, struct expr *left)
 {
 	enum expr_op op = comparison(p->tok.type);
 	if (op != OP_IMPLICIT)
-		next(p);
+		token_next(p);
 	struct expr *e = expr_new(p->a, EX_COMPARE, left->loc);
 	e->pair.left = left;
 	e->pair.right = parse_rhs(p);
-	if (accept(p, T_SLASH)) {
+	if (token_accept(p, T_SLASH)) {
 		struct expr *mask = parse_rhs(p);
-		e->loc = span(p, left->loc);
+		e->loc = parse_span(p, left->loc);
 		if (op != OP_IMPLICIT && op != OP_EQ && op != OP_NEQ)
 			parse_error(p, e->loc, "either == or != is allowed");
 		struct expr *and = expr_new(p->a, EX_BINOP, left->loc);
@@ -418,7 +418,7 @@ static struct stmt *parse_comparison(struct parser *p, struct expr *left)
 		op = op == OP_IMPLICIT ? OP_EQ : op;
 	}
 	e->op = (uint8_t)op;
-	e->loc = span(p, left->loc);
+	e->loc = parse_span(p, left->loc);
 	struct stmt *s = stmt_new(p->a, ST_MATCH, e->loc);
 	s->expr = e;
 	return s;
@@ -427,14 +427,14 @@ static struct stmt *parse_comparison(struct parser *p, struct expr *left)
 static struct stmt *parse_expression_stmt(struct parser *p)
 {
 	struct expr *left = parse_concat(p);
-	if (at_kw(p, KW_SET))
+	if (token_is_kw(p, KW_SET))
 		return parse_assignment(p, left);
-	if (at_kw(p, KW_VMAP)) {
+	if (token_is_kw(p, KW_VMAP)) {
 		struct stmt *s = stmt_new(p->a, ST_VERDICT, left->loc);
 		s->expr = parse_map_of(p, left);
 		return s;
 	}
-	if (at_kw(p, KW_MAP))
+	if (token_is_kw(p, KW_MAP))
 		left = parse_map_of(p, left);
 	return parse_comparison(p, left);
 }
@@ -444,7 +444,7 @@ static struct stmt *parse_expression_stmt(struct parser *p)
 static struct stmt *parse_synproxy_stmt(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_SYNPROXY);
-	next(p);
+	token_next(p);
 	while (parse_synproxy_word(p, &s->synproxy))
 		;
 	return s;
@@ -453,17 +453,17 @@ static struct stmt *parse_synproxy_stmt(struct parser *p)
 static struct stmt *parse_notrack(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_NOTRACK);
-	next(p);
+	token_next(p);
 	return s;
 }
 
 static struct stmt *parse_option_reset(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_OPTION_RESET);
-	next(p);
-	struct expr *e = at_kw(p, KW_TCP) ? parse_selector(p) : NULL;
+	token_next(p);
+	struct expr *e = token_is_kw(p, KW_TCP) ? parse_selector(p) : NULL;
 	if (!e)
-		syntax_error(p, "tcp");
+		parse_syntax_error(p, "tcp");
 	if (e->kind != EX_OPTION || !e->option.existence)
 		parse_error(p, e->loc, "expecting a tcp option without a field");
 	s->assign.target = e;
@@ -473,7 +473,7 @@ static struct stmt *parse_option_reset(struct parser *p)
 static struct stmt *parse_xt(struct parser *p)
 {
 	struct stmt *s = stmt_at(p, ST_XT);
-	next(p);
+	token_next(p);
 	s->xt.type = parse_string(p);
 	s->xt.name = parse_string(p);
 	return s;
@@ -508,9 +508,9 @@ static struct stmt *parse_stmt(struct parser *p)
 	enum obj_kind kind;
 	if (object_reference(p, &kind))
 		return parse_objref(p, kind);
-	if (at_verdict(p))
+	if (token_is_verdict(p))
 		return parse_verdict_stmt(p);
-	if (at_stateful(p))
+	if (token_is_stateful(p))
 		return parse_stateful(p);
 	switch (p->tok.kw) {
 	case KW_LOG:
@@ -572,17 +572,18 @@ static bool ends_rule(const struct parser *p)
 void parse_rule(struct parser *p, struct rule_decl *r)
 {
 	struct stmt **last = &r->stmts;
-	r->loc = here(p);
+	r->loc = token_loc(p);
 	do {
 		if (r->stmts && ends_rule(p))
-			syntax_error(p, p->in_block ? "newline or semicolon"
-						    : "end of file or newline or semicolon");
+			parse_syntax_error(p, p->in_block ? "newline or semicolon"
+							  : "end of file or newline or semicolon");
 		struct stmt *s = parse_stmt(p);
-		s->loc = span(p, s->loc);
+		s->loc = parse_span(p, s->loc);
 		*last = s;
 		last = &s->next;
-	} while (!at_separator(p) && !at(p, T_RBRACE) && !at(p, T_EOF) && !at_kw(p, KW_COMMENT));
-	if (at_kw(p, KW_COMMENT))
+	} while (!token_is_separator(p) && !token_is(p, T_RBRACE) && !token_is(p, T_EOF) &&
+		 !token_is_kw(p, KW_COMMENT));
+	if (token_is_kw(p, KW_COMMENT))
 		r->comment = parse_comment(p);
-	r->loc = span(p, r->loc);
+	r->loc = parse_span(p, r->loc);
 }

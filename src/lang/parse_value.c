@@ -16,28 +16,29 @@ static const char *text_dup(struct parser *p)
 
 struct name_at parse_identifier(struct parser *p)
 {
-	if (!at(p, T_WORD) || keyword_is_reserved(p->tok.kw))
-		syntax_error(p, "string");
-	struct name_at n = {text_dup(p), here(p)};
-	next(p);
+	/* As in nft, what looks like an address or a span of time may be a name too. */
+	if (!token_is(p, T_LITERAL) && (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw)))
+		parse_syntax_error(p, "string");
+	struct name_at n = {text_dup(p), token_loc(p)};
+	token_next(p);
 	return n;
 }
 
 const char *parse_string(struct parser *p)
 {
-	bool ok = at(p, T_QUOTED) || at(p, T_WILDCARD) || at(p, T_LITERAL) ||
-		  (at(p, T_WORD) && !keyword_is_reserved(p->tok.kw));
+	bool ok = token_is(p, T_QUOTED) || token_is(p, T_WILDCARD) || token_is(p, T_LITERAL) ||
+		  (token_is(p, T_WORD) && !keyword_is_reserved(p->tok.kw));
 	if (!ok)
-		syntax_error(p, "string or quoted string or string with a trailing asterisk");
+		parse_syntax_error(p, "string or quoted string or string with a trailing asterisk");
 	const char *s = text_dup(p);
-	next(p);
+	token_next(p);
 	return s;
 }
 
 const char *parse_comment(struct parser *p)
 {
-	next(p);
-	struct loc loc = here(p);
+	token_next(p);
+	struct loc loc = token_loc(p);
 	const char *s = parse_string(p);
 	if (strlen(s) > COMMENT_MAX)
 		parse_error(p, loc, "comment too long, %d characters maximum allowed", COMMENT_MAX);
@@ -46,12 +47,13 @@ const char *parse_comment(struct parser *p)
 
 uint64_t parse_number_max(struct parser *p, uint64_t max)
 {
-	if (!at(p, T_NUMBER))
-		syntax_error(p, "number");
+	if (!token_is(p, T_NUMBER))
+		parse_syntax_error(p, "number");
 	uint64_t v = p->tok.number;
 	if (v > max)
-		parse_error(p, here(p), "value too large, at most %llu", (unsigned long long)max);
-	next(p);
+		parse_error(p, token_loc(p), "value too large, at most %llu",
+			    (unsigned long long)max);
+	token_next(p);
 	return v;
 }
 
@@ -100,11 +102,11 @@ static bool time_from_text(const char *s, uint32_t len, uint64_t *ms)
 uint64_t parse_time(struct parser *p)
 {
 	uint64_t ms;
-	if (!at(p, T_LITERAL))
-		syntax_error(p, "string");
+	if (!token_is(p, T_LITERAL))
+		parse_syntax_error(p, "string");
 	if (!time_from_text(p->tok.text, p->tok.len, &ms))
-		parse_error(p, here(p), "invalid time");
-	next(p);
+		parse_error(p, token_loc(p), "invalid time");
+	token_next(p);
 	return ms;
 }
 
@@ -142,22 +144,22 @@ static uint64_t scaled(struct parser *p, struct loc loc, uint64_t v, uint64_t un
 /* `10 mbytes` */
 static uint64_t parse_size(struct parser *p)
 {
-	struct loc loc = here(p);
+	struct loc loc = token_loc(p);
 	uint64_t v = parse_number(p);
-	if (!at(p, T_WORD) && !at(p, T_QUOTED))
-		syntax_error(p, "bytes or string");
+	if (!token_is(p, T_WORD) && !token_is(p, T_QUOTED))
+		parse_syntax_error(p, "bytes or string");
 	uint64_t unit = data_unit(p->tok.text, p->tok.len);
 	if (!unit)
-		parse_error(p, here(p), "Wrong unit format");
-	next(p);
+		parse_error(p, token_loc(p), "Wrong unit format");
+	token_next(p);
 	return scaled(p, loc, v, unit);
 }
 
 static bool parse_over(struct parser *p)
 {
-	if (accept_word(p, "over"))
+	if (token_accept_word(p, "over"))
 		return true;
-	accept_word(p, "until");
+	token_accept_word(p, "until");
 	return false;
 }
 
@@ -168,65 +170,65 @@ static void parse_byte_rate(struct parser *p, struct limit_spec *l, struct loc l
 	uint32_t n = slash ? (uint32_t)(slash - p->tok.text) : 0;
 	uint64_t unit = slash ? data_unit(p->tok.text, n) : 0;
 	l->unit = slash ? time_unit(slash + 1, p->tok.len - n - 1) : 0;
-	next(p);
+	token_next(p);
 	if (!unit || !l->unit)
-		parse_error(p, span(p, loc), "Wrong rate format");
+		parse_error(p, parse_span(p, loc), "Wrong rate format");
 	l->bytes = true;
 	l->rate = scaled(p, loc, l->rate, unit);
 }
 
 static void parse_packet_rate(struct parser *p, struct limit_spec *l)
 {
-	expect(p, T_SLASH, "/");
-	l->unit = at(p, T_WORD) ? time_unit(p->tok.text, p->tok.len) : 0;
+	token_expect(p, T_SLASH, "/");
+	l->unit = token_is(p, T_WORD) ? time_unit(p->tok.text, p->tok.len) : 0;
 	if (!l->unit)
-		syntax_error(p, NULL);
-	next(p);
+		parse_syntax_error(p, NULL);
+	token_next(p);
 }
 
 void parse_limit(struct parser *p, struct limit_spec *l)
 {
-	expect_word(p, "rate");
+	token_expect_word(p, "rate");
 	l->over = parse_over(p);
-	struct loc loc = here(p);
+	struct loc loc = token_loc(p);
 	l->rate = parse_number(p);
-	if (at(p, T_WORD))
+	if (token_is(p, T_WORD))
 		parse_byte_rate(p, l, loc);
 	else
 		parse_packet_rate(p, l);
-	struct loc burst = here(p);
-	if (!accept_word(p, "burst"))
+	struct loc burst = token_loc(p);
+	if (!token_accept_word(p, "burst"))
 		return;
 	l->has_burst = true;
 	if (l->bytes) {
 		l->burst = parse_size(p);
 	} else {
 		l->burst = parse_number_max(p, UINT32_MAX);
-		expect_word(p, "packets");
+		token_expect_word(p, "packets");
 	}
 	if (!l->burst && !l->bytes)
-		parse_error(p, span(p, burst), "packet limit burst must be > 0");
+		parse_error(p, parse_span(p, burst), "packet limit burst must be > 0");
 }
 
 void parse_quota(struct parser *p, struct quota_spec *q)
 {
 	q->over = parse_over(p);
 	q->bytes = parse_size(p);
-	if (accept_word(p, "used"))
+	if (token_accept_word(p, "used"))
 		q->used = parse_size(p);
 }
 
 bool parse_synproxy_word(struct parser *p, struct synproxy_spec *s)
 {
-	if (accept_word(p, "mss")) {
+	if (token_accept_word(p, "mss")) {
 		s->has_mss = true;
 		s->mss = (uint16_t)parse_number_max(p, UINT16_MAX);
-	} else if (accept_word(p, "wscale")) {
+	} else if (token_accept_word(p, "wscale")) {
 		s->has_wscale = true;
 		s->wscale = (uint8_t)parse_number_max(p, UINT8_MAX);
-	} else if (accept_word(p, "timestamp")) {
+	} else if (token_accept_word(p, "timestamp")) {
 		s->timestamp = true;
-	} else if (accept_word(p, "sack-perm") || accept_word(p, "sack-permitted")) {
+	} else if (token_accept_word(p, "sack-perm") || token_accept_word(p, "sack-permitted")) {
 		s->sack_perm = true;
 	} else {
 		return false;
@@ -234,18 +236,12 @@ bool parse_synproxy_word(struct parser *p, struct synproxy_spec *s)
 	return true;
 }
 
-void parse_synproxy(struct parser *p, struct synproxy_spec *s)
-{
-	while (parse_synproxy_word(p, s))
-		;
-}
-
 void parse_counter(struct parser *p, uint64_t *packets, uint64_t *bytes)
 {
 	for (;;) {
-		if (accept_word(p, "packets"))
+		if (token_accept_word(p, "packets"))
 			*packets = parse_number(p);
-		else if (accept_word(p, "bytes"))
+		else if (token_accept_word(p, "bytes"))
 			*bytes = parse_number(p);
 		else
 			return;
@@ -254,14 +250,14 @@ void parse_counter(struct parser *p, uint64_t *packets, uint64_t *bytes)
 
 /* --- Symbols -------------------------------------------------------------------------------- */
 
-struct expr *symbol_take(struct parser *p)
+struct expr *parse_symbol(struct parser *p)
 {
-	struct expr *e = expr_new(p->a, EX_SYMBOL, here(p));
+	struct expr *e = expr_new(p->a, EX_SYMBOL, token_loc(p));
 	e->symbol.text = p->tok.text;
 	e->symbol.len = p->tok.len;
-	if (at(p, T_QUOTED))
+	if (token_is(p, T_QUOTED))
 		e->flags = EXF_STRING;
-	if (at(p, T_NUMBER)) {
+	if (token_is(p, T_NUMBER)) {
 		e->flags = EXF_NUMBER;
 		if (!p->tok.decimal) {
 			e->symbol.text =
@@ -269,7 +265,7 @@ struct expr *symbol_take(struct parser *p)
 			e->symbol.len = (uint32_t)strlen(e->symbol.text);
 		}
 	}
-	next(p);
+	token_next(p);
 	return e;
 }
 
@@ -278,11 +274,11 @@ uint8_t parse_l4proto(struct parser *p)
 	uint8_t v = 0;
 	const char *why = NULL;
 	struct lang_env env = {0};
-	if (!at(p, T_WORD) && !at(p, T_NUMBER) && !at(p, T_QUOTED))
-		syntax_error(p, "string");
+	if (!token_is(p, T_WORD) && !token_is(p, T_NUMBER) && !token_is(p, T_QUOTED))
+		parse_syntax_error(p, "string");
 	if (datatype_parse(&type_inet_proto, &env, p->tok.text, p->tok.len, &v, 8, &why))
-		parse_error(p, here(p), "%s", why ? why : "Could not resolve protocol name");
-	next(p);
+		parse_error(p, token_loc(p), "%s", why ? why : "Could not resolve protocol name");
+	token_next(p);
 	return v;
 }
 
@@ -292,7 +288,7 @@ static const struct {
 } families[] = {{KW_IP, FAMILY_IP},   {KW_IP6, FAMILY_IP6},	  {KW_INET, FAMILY_INET},
 		{KW_ARP, FAMILY_ARP}, {KW_BRIDGE, FAMILY_BRIDGE}, {KW_NETDEV, FAMILY_NETDEV}};
 
-bool at_family(const struct parser *p)
+bool token_is_family(const struct parser *p)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(families); i++)
 		if (p->tok.kw == families[i].kw)
@@ -303,7 +299,7 @@ bool at_family(const struct parser *p)
 enum family parse_family(struct parser *p)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(families); i++)
-		if (accept_kw(p, families[i].kw))
+		if (token_accept_kw(p, families[i].kw))
 			return families[i].family;
-	syntax_error(p, "ip or ip6 or inet or arp or bridge or netdev");
+	parse_syntax_error(p, "ip or ip6 or inet or arp or bridge or netdev");
 }

@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void next(struct parser *p)
+void token_next(struct parser *p)
 {
-	p->last = here(p);
+	p->last = token_loc(p);
 	p->last_type = p->tok.type;
 	for (;;) {
 		lex(p->in.text, p->in.len, p->in.pos, &p->tok);
@@ -23,19 +23,19 @@ void next(struct parser *p)
 	}
 }
 
-struct token peek(const struct parser *p)
+struct token token_peek(const struct parser *p)
 {
 	struct token t;
 	lex(p->in.text, p->in.len, p->in.pos, &t);
 	return t;
 }
 
-struct loc here(const struct parser *p)
+struct loc token_loc(const struct parser *p)
 {
 	return (struct loc){p->tok_src, p->tok.begin, p->tok.end};
 }
 
-struct loc span(const struct parser *p, struct loc start)
+struct loc parse_span(const struct parser *p, struct loc start)
 {
 	return loc_join(start, p->last);
 }
@@ -49,90 +49,91 @@ void parse_error(struct parser *p, struct loc loc, const char *fmt, ...)
 	longjmp(*p->recover, 1);
 }
 
-void syntax_error(struct parser *p, const char *expecting)
+void parse_syntax_error(struct parser *p, const char *expecting)
 {
 	const char *name = token_name(&p->tok);
 	if (expecting)
-		parse_error(p, here(p), "syntax error, unexpected %s, expecting %s", name,
+		parse_error(p, token_loc(p), "syntax error, unexpected %s, expecting %s", name,
 			    expecting);
-	parse_error(p, here(p), "syntax error, unexpected %s", name);
+	parse_error(p, token_loc(p), "syntax error, unexpected %s", name);
 }
 
-bool at_word(const struct parser *p, const char *word)
+bool token_is_word(const struct parser *p, const char *word)
 {
 	size_t n = strlen(word);
 	return p->tok.type == T_WORD && p->tok.len == n && !memcmp(p->tok.text, word, n);
 }
 
-bool accept(struct parser *p, enum tok t)
+bool token_accept(struct parser *p, enum tok t)
 {
 	if (p->tok.type != t)
 		return false;
-	next(p);
+	token_next(p);
 	return true;
 }
 
-bool accept_kw(struct parser *p, enum keyword k)
+bool token_accept_kw(struct parser *p, enum keyword k)
 {
 	if (p->tok.kw != k)
 		return false;
-	next(p);
+	token_next(p);
 	return true;
 }
 
-bool accept_word(struct parser *p, const char *word)
+bool token_accept_word(struct parser *p, const char *word)
 {
-	if (!at_word(p, word))
+	if (!token_is_word(p, word))
 		return false;
-	next(p);
+	token_next(p);
 	return true;
 }
 
-void expect(struct parser *p, enum tok t, const char *expecting)
+void token_expect(struct parser *p, enum tok t, const char *expecting)
 {
-	if (!accept(p, t))
-		syntax_error(p, expecting);
+	if (!token_accept(p, t))
+		parse_syntax_error(p, expecting);
 }
 
-void expect_kw(struct parser *p, enum keyword k)
+void token_expect_kw(struct parser *p, enum keyword k)
 {
-	if (!accept_kw(p, k))
-		syntax_error(p, keyword_text(k));
+	if (!token_accept_kw(p, k))
+		parse_syntax_error(p, keyword_text(k));
 }
 
-void expect_word(struct parser *p, const char *word)
+void token_expect_word(struct parser *p, const char *word)
 {
-	if (!accept_word(p, word))
-		syntax_error(p, word);
+	if (!token_accept_word(p, word))
+		parse_syntax_error(p, word);
 }
 
-void skip_newlines(struct parser *p)
+void token_skip_newlines(struct parser *p)
 {
 	while (p->tok.type == T_NEWLINE)
-		next(p);
+		token_next(p);
 }
 
-bool at_separator(const struct parser *p)
+bool token_is_separator(const struct parser *p)
 {
 	return p->tok.type == T_NEWLINE || p->tok.type == T_SEMICOLON;
 }
 
-void end_of_item(struct parser *p)
+void parse_end_of_item(struct parser *p)
 {
-	if (at_separator(p))
-		next(p);
-	else if (!at(p, T_RBRACE) && !at(p, T_EOF))
-		syntax_error(p, "newline or semicolon");
+	if (token_is_separator(p))
+		token_next(p);
+	else if (!token_is(p, T_RBRACE) && !token_is(p, T_EOF))
+		parse_syntax_error(p, "newline or semicolon");
 }
 
-void enter_by(struct parser *p, unsigned levels)
+void parse_enter(struct parser *p, unsigned levels)
 {
 	if (p->depth + levels > PARSE_DEPTH_MAX)
-		parse_error(p, here(p), "too many levels of nesting, at most %d", PARSE_DEPTH_MAX);
+		parse_error(p, token_loc(p), "too many levels of nesting, at most %d",
+			    PARSE_DEPTH_MAX);
 	p->depth += levels;
 }
 
-void leave_by(struct parser *p, unsigned levels)
+void parse_leave(struct parser *p, unsigned levels)
 {
 	p->depth -= levels;
 }
@@ -142,12 +143,12 @@ static void skip_item(struct parser *p)
 {
 	if (p->sources->n_errors >= p->sources->max_errors)
 		longjmp(*p->stop, 1);
-	while (!at_separator(p)) {
-		if (at(p, T_EOF))
+	while (!token_is_separator(p)) {
+		if (token_is(p, T_EOF))
 			longjmp(*p->stop, 1);
-		next(p);
+		token_next(p);
 	}
-	next(p);
+	token_next(p);
 }
 
 void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg, bool top)
@@ -166,9 +167,9 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 		skip_item(p);
 	}
 	for (;;) {
-		if (at_separator(p))
-			next(p);
-		else if (at(p, T_EOF) ? top : at(p, T_RBRACE) && !top)
+		if (token_is_separator(p))
+			token_next(p);
+		else if (token_is(p, T_EOF) ? top : token_is(p, T_RBRACE) && !top)
 			break;
 		else if (!parse_common(p))
 			item(p, arg);
@@ -179,13 +180,13 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 
 void parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg)
 {
-	expect(p, T_LBRACE, "'{'");
-	enter_by(p, 1);
+	token_expect(p, T_LBRACE, "'{'");
+	parse_enter(p, 1);
 	scope_open(p);
 	parse_items(p, item, arg, false);
 	scope_close(p);
-	leave_by(p, 1);
-	expect(p, T_RBRACE, "'}'");
+	parse_leave(p, 1);
+	token_expect(p, T_RBRACE, "'}'");
 }
 
 void scope_open(struct parser *p)
@@ -222,7 +223,7 @@ static void parse_source(struct parser *p, int src)
 	p->nodes_max += (uint64_t)s->len * VARIABLE_NODES_PER_BYTE;
 	p->tok = (struct token){0};
 	p->tok_src = (uint32_t)src;
-	next(p);
+	token_next(p);
 	parse_items(p, parse_line, NULL, true);
 }
 

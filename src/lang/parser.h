@@ -2,15 +2,16 @@
 /*
  * parser: what the parts of the text parser share; for parse*.c alone.
  *
- * Recursive descent with one token of lookahead (peek() shows a second). A function that meets an
- * error does not return: it queues the message and jumps to the innermost block, which goes on
- * behind the next newline or semicolon, as nft does. So nothing here may own memory but the arena,
- * except the maps of scopes and the list of inputs, which the parser frees at its end.
+ * Recursive descent with one token of lookahead (token_peek() shows a second). A function that
+ * meets an error does not return: it queues the message and jumps to the innermost block, which
+ * goes on behind the next newline or semicolon, as nft does. So nothing here may own memory but the
+ * arena, except the maps of scopes and the list of inputs, which the parser frees at its end.
  *
- * Recursion is bounded: enter_by() and leave_by() count nested constructs and operators against
- * PARSE_DEPTH_MAX, and a variable's tree is measured when it is defined (VARIABLE_DEPTH_MAX), so
- * that no text makes a tree deeper than the two together. All uses of variables together make no
- * more nodes than VARIABLE_NODES_BASE plus VARIABLE_NODES_PER_BYTE for each byte of text.
+ * Recursion is bounded: parse_enter() and parse_leave() count nested constructs and operators
+ * against PARSE_DEPTH_MAX, and a variable's tree is measured when it is defined
+ * (VARIABLE_DEPTH_MAX), so that no text makes a tree deeper than the two together. All uses of
+ * variables together make no more nodes than VARIABLE_NODES_BASE plus VARIABLE_NODES_PER_BYTE for
+ * each byte of text.
  */
 #ifndef TAMIS_LANG_PARSER_H
 #define TAMIS_LANG_PARSER_H
@@ -68,45 +69,46 @@ struct parser {
 	jmp_buf *recover, *stop;
 };
 
-/* --- parser.c: tokens, errors, blocks ------------------------------------------------------ */
+/* --- parser.c: the token at hand, errors, blocks
+ * ------------------------------------------------------ */
 
-void next(struct parser *p);
-struct token peek(const struct parser *p);
-struct loc here(const struct parser *p);
+void token_next(struct parser *p);
+struct token token_peek(const struct parser *p);
+struct loc token_loc(const struct parser *p);
 /* From `start` to the end of the last token taken. */
-struct loc span(const struct parser *p, struct loc start);
+struct loc parse_span(const struct parser *p, struct loc start);
 
 __attribute__((noreturn)) void parse_error(struct parser *p, struct loc loc, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);
 /* "syntax error, unexpected X", with ", expecting Y" unless `expecting` is NULL. */
-__attribute__((noreturn)) void syntax_error(struct parser *p, const char *expecting);
+__attribute__((noreturn)) void parse_syntax_error(struct parser *p, const char *expecting);
 
-static inline bool at(const struct parser *p, enum tok t)
+static inline bool token_is(const struct parser *p, enum tok t)
 {
 	return p->tok.type == t;
 }
 
-static inline bool at_kw(const struct parser *p, enum keyword k)
+static inline bool token_is_kw(const struct parser *p, enum keyword k)
 {
 	return p->tok.kw == k;
 }
 
 /* Whether the token is exactly this word. */
-bool at_word(const struct parser *p, const char *word);
-bool accept(struct parser *p, enum tok t);
-bool accept_kw(struct parser *p, enum keyword k);
-bool accept_word(struct parser *p, const char *word);
-void expect(struct parser *p, enum tok t, const char *expecting);
-void expect_kw(struct parser *p, enum keyword k);
-void expect_word(struct parser *p, const char *word);
+bool token_is_word(const struct parser *p, const char *word);
+bool token_accept(struct parser *p, enum tok t);
+bool token_accept_kw(struct parser *p, enum keyword k);
+bool token_accept_word(struct parser *p, const char *word);
+void token_expect(struct parser *p, enum tok t, const char *expecting);
+void token_expect_kw(struct parser *p, enum keyword k);
+void token_expect_word(struct parser *p, const char *word);
 /* Newlines inside braces and lists. */
-void skip_newlines(struct parser *p);
-bool at_separator(const struct parser *p);
+void token_skip_newlines(struct parser *p);
+bool token_is_separator(const struct parser *p);
 /* A newline or semicolon; not needed before `}` and the end of the text. */
-void end_of_item(struct parser *p);
+void parse_end_of_item(struct parser *p);
 /* Counts nested constructs; an error above PARSE_DEPTH_MAX. */
-void enter_by(struct parser *p, unsigned levels);
-void leave_by(struct parser *p, unsigned levels);
+void parse_enter(struct parser *p, unsigned levels);
+void parse_leave(struct parser *p, unsigned levels);
 /* Jumps to the end of the parse, which returns -ENOMEM. */
 __attribute__((noreturn)) void parse_oom(struct parser *p);
 
@@ -138,21 +140,18 @@ uint64_t parse_number_max(struct parser *p, uint64_t max);
 uint64_t parse_time(struct parser *p);
 void parse_limit(struct parser *p, struct limit_spec *l); /* behind `limit`: rate ... */
 void parse_quota(struct parser *p, struct quota_spec *q); /* behind `quota` */
-void parse_synproxy(struct parser *p, struct synproxy_spec *s);
-/* One of its words; false if the token is none. */
+/* One word of synproxy's; false if the token is none. */
 bool parse_synproxy_word(struct parser *p, struct synproxy_spec *s);
 /* packets N bytes N in any order, both may be missing */
 void parse_counter(struct parser *p, uint64_t *packets, uint64_t *bytes);
 /* The token as an EX_SYMBOL; takes it. */
-struct expr *symbol_take(struct parser *p);
+struct expr *parse_symbol(struct parser *p);
 uint8_t parse_l4proto(struct parser *p);
 enum family parse_family(struct parser *p);
-bool at_family(const struct parser *p);
+bool token_is_family(const struct parser *p);
 
 /* --- parse_expr.c ---------------------------------------------------------------------------- */
 
-/* What stands left of an operator. */
-struct expr *parse_lhs(struct parser *p);
 /* What stands right of one: values, ranges, sets, lists, @sets. */
 struct expr *parse_rhs(struct parser *p);
 /* A value without lists: what stands in a set, a concatenation of constants. */
@@ -172,7 +171,7 @@ struct expr *parse_set_literal(struct parser *p, bool may_be_empty);
 /* A set literal or a variable, of element commands and `elements =`. */
 struct expr *parse_set_or_variable(struct parser *p);
 struct expr *parse_verdict(struct parser *p);
-bool at_verdict(const struct parser *p);
+bool token_is_verdict(const struct parser *p);
 /* `map X`, `vmap X` behind a key; NULL if there is none. */
 struct expr *parse_map_of(struct parser *p, struct expr *key);
 struct expr *parse_setref(struct parser *p);
@@ -191,7 +190,7 @@ struct expr *parse_selector(struct parser *p);
 void parse_rule(struct parser *p, struct rule_decl *r);
 /* Statements that keep state: counter, limit, quota, last, ct count. */
 struct stmt *parse_stateful(struct parser *p);
-bool at_stateful(const struct parser *p);
+bool token_is_stateful(const struct parser *p);
 
 /* --- parse_nat.c: at their first word ----------------------------------------------------------
  */

@@ -229,10 +229,11 @@ static void test_elements(void **state)
 /* Words of the language that may be names, and those that may not: as nft has it. */
 static void test_names(void **state)
 {
-	static const char *const good[] = {"input", "filter", "last", "saddr",	 "prefix", "to",
-					   "a-b",   "a/b.c",  "_x",   "destroy", "vxlan"};
-	static const char *const bad[] = {"log",  "tcp", "ip",	  "mark", "type",    "size",
-					  "drop", "1a",	 "\"x\"", "*",	  "10.0.0.1"};
+	static const char *const good[] = {"input", "filter", "last",	 "saddr", "prefix",
+					   "to",    "a-b",    "a/b.c",	 "_x",	  "destroy",
+					   "vxlan", "5m",     "10.0.0.1"};
+	static const char *const bad[] = {"log",  "tcp", "ip",	  "mark", "type", "size",
+					  "drop", "1a",	 "\"x\"", "*",	  "+"};
 	char text[128];
 	struct parsed t;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
