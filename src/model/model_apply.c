@@ -30,13 +30,11 @@ int fail_errno(struct apply *a, struct loc loc, int err)
 /* How many edits may lie between two names that are alike: as nft's answers show. */
 static unsigned near_limit(size_t a, size_t b)
 {
-	size_t longer = MAX(a, b), shorter = MIN(a, b);
+	size_t longer = MAX(a, b);
 
 	if (longer <= 1)
 		return 0;
-	if (longer - shorter <= 1)
-		return MAX((unsigned)(longer + 2) / 3, 2u);
-	return (unsigned)(longer + 1) / 2;
+	return a == b ? MAX((unsigned)(longer + 2) / 3, 2u) : (unsigned)(longer + 1) / 2;
 }
 
 struct nearest {

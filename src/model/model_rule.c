@@ -98,6 +98,24 @@ static void decl_clone(struct arena *a, void *to, const void *from)
 		d->comment = arena_strndup(a, f->comment, strlen(f->comment));
 }
 
+/* The sets that statements, those of anonymous chains too, write to. */
+static int written_visit(void *arg, struct expr *e, const struct stmt *s)
+{
+	struct apply *a = arg;
+
+	if (e->kind == EX_SETREF && s && s->kind == ST_SET && e->setref.set)
+		return set_written(a, e->setref.set);
+	if (e->kind != EX_VERDICT || !e->verdict.body)
+		return 0;
+	for (uint32_t i = 0; i < e->verdict.body->n; i++) {
+		int err = stmts_visit(e->verdict.body->items[i].stmts, written_visit, a);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Checks the command's rule and makes it; handle 0: the next one. It is in no list yet. */
 static int rule_make(struct apply *a, struct model_chain *c, uint64_t handle,
 		     struct model_rule **out)
@@ -106,6 +124,8 @@ static int rule_make(struct apply *a, struct model_chain *c, uint64_t handle,
 	struct check check = apply_check(a, c->table, c);
 	int err = check_result(a, check_rule(&check, &d));
 
+	if (!err)
+		err = stmts_visit(d.stmts, written_visit, a);
 	if (err)
 		return err;
 	struct model_rule *r = rule_new(c);
@@ -161,6 +181,15 @@ static struct model_rule *rule_by_handle(struct model_chain *c, uint64_t handle)
 	return r && r->chain == c ? r : NULL;
 }
 
+/* nft itself looks for the place that a rule is to take, and speaks as if it were the kernel. */
+static int fail_place(struct apply *a, struct loc loc)
+{
+	int err = fail_kernel(a, loc, ENOENT);
+
+	a->kernel_kind = false;
+	return err;
+}
+
 /* Where an added or inserted rule goes: in front of *before. */
 static int rule_place(struct apply *a, struct model_chain *c, struct model_link **before)
 {
@@ -185,7 +214,7 @@ static int rule_place(struct apply *a, struct model_chain *c, struct model_link 
 		return 0;
 	}
 	if (!at)
-		return fail_kernel(a, n.loc, ENOENT);
+		return fail_place(a, n.loc);
 	*before = insert ? at : at->next;
 	return 0;
 }
@@ -206,7 +235,7 @@ static int rule_replace(struct apply *a, struct model_chain *c)
 	struct model_rule *old = rule_by_handle(c, a->cmd->handle.value), *r;
 
 	if (!old)
-		return fail_kernel(a, a->cmd->handle.loc, ENOENT);
+		return fail_place(a, a->cmd->handle.loc);
 	int err = rule_make(a, c, old->handle, &r);
 	if (err)
 		return err;
