@@ -812,12 +812,14 @@ int parse_json(struct source_set *sources, int src, struct arena *a, struct cmd_
 	int err;
 
 	s->kind = SOURCE_JSON; /* whatever it came from, places in it say nothing to a reader */
-	if (!doc && json_error_code(&error) == json_error_out_of_memory)
+	/* jansson says nothing at all where most of its allocations fail. */
+	if (!doc && (json_error_code(&error) == json_error_out_of_memory || !*error.text))
 		return -ENOMEM;
-	if (!doc)
-		return diag_error(sources, in.loc, "JSON: %s, line %d, column %d.", error.text,
-				  error.line, error.column);
-	err = read_guarded(&in, doc, out);
+	if (doc)
+		err = read_guarded(&in, doc, out);
+	else
+		err = diag_error(sources, in.loc, "JSON: %s, line %d, column %d.", error.text,
+				 error.line, error.column);
 	json_decref(doc);
 	if (sources->oom)
 		return -ENOMEM;
