@@ -17,7 +17,7 @@ help: ## this list
 run: ## set up, build, and replay examples/ through `tamis replay`
 	@scripts/setup.sh build
 	@$(MAKE) --no-print-directory all
-	@$(BUILD)/cmd/tamis/tamis replay -f examples/firewall.nft --local 192.0.2.1 examples/mixed.pcap
+	@$(BUILD)/cmd/tamis/tamis replay -f examples/firewall.nft --local 192.0.2.1 --local 2001:db8::1 examples/mixed.pcap
 
 test: ## set up, build and run all tests; last line: N passed, M failed
 	@scripts/setup.sh build test
