@@ -30,8 +30,8 @@ static const unsigned char from_scanner[40] = {
 static int print_rule(void *arg, const struct tamis_rule *r)
 {
 	if (r->matched.packets)
-		printf("%llu %s %s: %s\n", (unsigned long long)r->matched.packets, r->table,
-		       r->chain, r->text);
+		fprintf(arg, "%llu %s %s: %s\n", (unsigned long long)r->matched.packets, r->table,
+			r->chain, r->text);
 	return 0;
 }
 
@@ -57,7 +57,7 @@ static int judge(struct tamis *t, struct tamis_burst *b, uint64_t now)
 		if (!err)
 			printf("packet %u: %s\n", i, verdicts[result.verdict]);
 	}
-	return err ? err : tamis_rule_each(t, now, print_rule, NULL);
+	return err ? err : tamis_rule_each(t, now, print_rule, stdout);
 }
 
 int main(int argc, char **argv)

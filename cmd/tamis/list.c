@@ -22,7 +22,7 @@ static int list_run(const struct options *o)
 		if (err)
 			complain("%s", strerror(-err));
 		else
-			fputs(text, stdout);
+			err = output_print(text);
 	}
 	free(text);
 	tamis_free(t);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "output.h"
 
@@ -38,8 +39,12 @@ int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 		char *output, *messages;
 		int err = tamis_load_file(t, path, &options, &output, &messages);
 
-		if (output)
-			fputs(output, o->json ? stderr : stdout);
+		int written = 0;
+
+		if (output && o->json)
+			fputs(output, stderr);
+		else if (output)
+			written = output_text(STDOUT_FILENO, output_stdout_name, output);
 		if (messages)
 			fputs(messages, stderr);
 		if (err && !messages)
@@ -47,8 +52,8 @@ int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 				 strerror(-err));
 		free(output);
 		free(messages);
-		if (err)
-			return err;
+		if (err || written)
+			return err ? err : written;
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main: picks the command. Exit status 0, or 1 for every kind of failure, as nft has it. */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "output.h"
@@ -11,14 +11,24 @@ static const struct command *const commands[] = {&command_replay, &command_check
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static void usage(FILE *f)
+static void usage(struct strbuf *b)
 {
-	fputs("tamis: tries nftables rulesets on captured packets\n\nUsage:\n", f);
+	strbuf_puts(b, "tamis: tries nftables rulesets on captured packets\n\nUsage:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(f, "  tamis %-7s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("  tamis help    [COMMAND]: this text, or all about a command\n"
-	      "  tamis --version\n",
-	      f);
+		strbuf_printf(b, "  tamis %-7s %s\n", commands[i]->name, commands[i]->summary);
+	strbuf_puts(b, "  tamis help    [COMMAND]: this text, or all about a command\n"
+		       "  tamis --version\n");
+}
+
+static int usage_print(int fd)
+{
+	struct strbuf b = STRBUF_INIT;
+	int err;
+
+	usage(&b);
+	err = output_strbuf(fd, output_stdout_name, &b);
+	strbuf_free(&b);
+	return err ? 1 : 0;
 }
 
 static const struct command *command_find(const char *name)
@@ -28,23 +38,29 @@ static const struct command *command_find(const char *name)
 			return commands[i];
 	}
 	complain("there is no command '%s'", name);
-	usage(stderr);
+	usage_print(STDERR_FILENO);
 	return NULL;
 }
 
 static int help(const char *name)
 {
-	const struct command *c = NULL;
+	const struct command *c;
 
-	if (name) {
-		c = command_find(name);
-		if (!c)
-			return 1;
-		fputs(c->help, stdout);
-	} else {
-		usage(stdout);
-	}
-	return output_finish();
+	if (!name)
+		return usage_print(STDOUT_FILENO);
+	c = command_find(name);
+	return c ? output_print(c->help) : 1;
+}
+
+static int version(void)
+{
+	struct strbuf b = STRBUF_INIT;
+	int err;
+
+	strbuf_printf(&b, "tamis %s\n", tamis_version());
+	err = output_strbuf(STDOUT_FILENO, output_stdout_name, &b);
+	strbuf_free(&b);
+	return err ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -56,13 +72,11 @@ int main(int argc, char **argv)
 	/* A closed pipe is an error of write(2), which every output checks. */
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
-		usage(stderr);
+		usage_print(STDERR_FILENO);
 		return 1;
 	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0) {
-		printf("tamis %s\n", tamis_version());
-		return output_finish();
-	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)
+		return version();
 	if (strcmp(argv[1], "help") == 0)
 		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -70,14 +84,8 @@ int main(int argc, char **argv)
 	c = command_find(argv[1]);
 	if (!c)
 		return 1;
-	if (options_parse(c, argc - 1, argv + 1, &o, &status)) {
-		int finished;
-
+	if (options_parse(c, argc - 1, argv + 1, &o, &status))
 		status = c->run(&o);
-		finished = output_finish();
-		if (finished)
-			status = finished;
-	}
 	options_free(&o);
 	return status;
 }

@@ -252,8 +252,7 @@ bool options_parse(const struct command *c, int argc, char **argv, struct option
 	*status = 1;
 	if (read_words(c, argc, argv, o, &help)) {
 		if (help) {
-			fputs(c->help, stdout);
-			*status = output_finish();
+			*status = output_print(c->help);
 			return false;
 		}
 		wrong = options_wrong(c, o);

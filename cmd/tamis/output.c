@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+const char output_stdout_name[] = "standard output";
 
 void complain(const char *fmt, ...)
 {
@@ -19,22 +22,52 @@ void complain(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-int output_finish(void)
+static int write_all(int fd, const char *name, const char *text, size_t len)
 {
-	bool failed_before = ferror(stdout);
+	while (len) {
+		ssize_t n = write(fd, text, len);
 
-	errno = 0;
-	if (fflush(stdout) == 0 && !failed_before)
-		return 0;
-	complain("standard output: %s", errno ? strerror(errno) : "write error");
-	return 1;
+		if (n < 0 && errno != EINTR) {
+			int err = errno;
+
+			complain("%s: %s", name, strerror(err));
+			return -err;
+		}
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
 }
 
-bool paint_wanted(FILE *f)
+int output_text(int fd, const char *name, const char *text)
+{
+	return write_all(fd, name, text, strlen(text));
+}
+
+int output_strbuf(int fd, const char *name, struct strbuf *b)
+{
+	int err = strbuf_error(b);
+
+	if (err)
+		complain("%s: %s", name, strerror(-err));
+	else
+		err = write_all(fd, name, strbuf_str(b), b->len);
+	strbuf_truncate(b, 0);
+	return err;
+}
+
+int output_print(const char *text)
+{
+	return output_text(STDOUT_FILENO, output_stdout_name, text) ? 1 : 0;
+}
+
+bool paint_wanted(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(fileno(f)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+	return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
 const char *paint(bool wanted, enum paint p)

@@ -7,9 +7,12 @@
  * so that whatever fails, or an interrupt, leaves none that looks complete.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "feed.h"
@@ -30,6 +33,7 @@ struct replay {
 	struct select *select; /* NULL: no expression */
 	struct trace trace;
 	struct capture_writer *accepted, *dropped;
+	int trace_fd, log_fd; /* log_fd -1: none */
 	struct progress progress;
 	struct strbuf message; /* of the capture's functions */
 	uint64_t now, elapsed_ns, begin_ns;
@@ -111,8 +115,12 @@ static int engine_start(struct replay *r)
 			return err;
 	}
 	err = feed_init(&r->feed, r->engine, r->o->iif, r->o->oif);
+	if (err == -EINVAL)
+		complain("--iif, --oif: an interface name has 1 to 15 bytes");
+	else if (err)
+		complain_error(NULL, err);
 	if (err)
-		return complain_error("--iif, --oif: an interface name has 1 to 15 bytes", err);
+		return err;
 	return load_rules(r->engine, r->o, r->now);
 }
 
@@ -128,17 +136,17 @@ static int outputs_open(struct replay *r)
 	if (err)
 		return complain_message(r, err);
 	if (o->trace) {
-		r->trace.out = o->json ? stderr : stdout;
-		r->trace.colour = paint_wanted(r->trace.out);
-		tamis_trace_set(r->engine, trace_event, &r->trace);
+		r->trace_fd = o->json ? STDERR_FILENO : STDOUT_FILENO;
+		r->trace.colour = paint_wanted(r->trace_fd);
+		tamis_trace_set(r->engine, trace_print_event, &r->trace);
 		if (o->trace_expr)
 			err = select_new(o, r->now, &r->select);
 	}
 	if (!err && o->log) {
-		r->trace.log = fopen(o->log, "we");
-		if (!r->trace.log)
+		r->log_fd = open(o->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		if (r->log_fd < 0)
 			return complain_error(o->log, -errno);
-		tamis_log_set(r->engine, trace_log, &r->trace);
+		tamis_log_set(r->engine, trace_print_log, &r->trace);
 	}
 	return err;
 }
@@ -165,6 +173,20 @@ static int burst_judge(struct replay *r)
 	return err ? complain_error(NULL, err) : 0;
 }
 
+/* What traces and logs said of the burst. */
+static int lines_write(struct replay *r)
+{
+	int err = 0;
+
+	if (r->trace.out.len)
+		progress_end(&r->progress);
+	if (r->trace.out.len)
+		err = output_strbuf(r->trace_fd, output_stdout_name, &r->trace.out);
+	if (!err && r->trace.log.len)
+		err = output_strbuf(r->log_fd, r->o->log, &r->trace.log);
+	return err;
+}
+
 static int burst_write(struct replay *r)
 {
 	uint64_t accepted = tamis_burst_mask(r->feed.burst, TAMIS_ACCEPT);
@@ -188,8 +210,8 @@ static int packets_replay(struct replay *r)
 		err = burst_judge(r);
 		if (!err)
 			err = burst_write(r);
-		if (!err && ferror(stdout))
-			err = -EIO;
+		if (!err)
+			err = lines_write(r);
 		progress_update(&r->progress, capture_packets(r->capture),
 				capture_bytes_read(r->capture), capture_bytes_total(r->capture));
 		if (!err)
@@ -202,31 +224,35 @@ static int packets_replay(struct replay *r)
 static int report_print(struct replay *r)
 {
 	struct report report;
+	struct strbuf text = STRBUF_INIT;
 	int err = report_make(r->engine, r->now, r->o->top, &report);
 
 	if (err)
 		return complain_error(NULL, err);
 	report.elapsed_ns = r->elapsed_ns;
 	report.total_ns = clock_ns() - r->begin_ns;
+	if (r->o->trace && !r->o->json)
+		strbuf_putc(&text, '\n');
 	if (r->o->json)
-		err = report_print_json(&report, stdout);
+		err = report_print_json(&report, &text);
 	else
-		report_print_text(&report, stdout);
+		report_print_text(&report, paint_wanted(STDOUT_FILENO), &text);
 	report_free(&report);
-	return err ? complain_error(NULL, err) : 0;
+	err = err ? complain_error(NULL, err)
+		  : output_strbuf(STDOUT_FILENO, output_stdout_name, &text);
+	strbuf_free(&text);
+	return err;
 }
 
 static int outputs_finish(struct replay *r)
 {
 	int err = 0;
 
-	if (r->trace.log) {
-		bool failed = ferror(r->trace.log);
+	if (r->log_fd >= 0) {
+		int fd = r->log_fd;
 
-		errno = EIO;
-		failed |= fclose(r->trace.log) != 0;
-		r->trace.log = NULL;
-		if (failed)
+		r->log_fd = -1;
+		if (close(fd))
 			return complain_error(r->o->log, -errno);
 	}
 	if (r->accepted)
@@ -251,13 +277,8 @@ static int replay(struct replay *r)
 		return err;
 	end = capture_end(r->capture);
 	fputs(capture_warnings(r->capture), stderr);
-	if (r->trace.out && !r->o->quiet && !r->o->json)
-		fputc('\n', stdout);
 	if (!r->o->quiet)
 		err = report_print(r);
-	/* main() says why. */
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = -EIO;
 	if (!err)
 		err = outputs_finish(r);
 	return err ? err : end == CAPTURE_CORRUPT ? -EINVAL : 0;
@@ -265,13 +286,15 @@ static int replay(struct replay *r)
 
 static int replay_run(const struct options *o)
 {
-	struct replay r = {.o = o, .message = STRBUF_INIT, .begin_ns = clock_ns()};
+	struct replay r = {.o = o, .log_fd = -1, .begin_ns = clock_ns()};
 	int err;
 
 	catch_signals();
 	err = replay(&r);
-	if (r.trace.log)
-		fclose(r.trace.log);
+	if (r.log_fd >= 0)
+		close(r.log_fd);
+	strbuf_free(&r.trace.out);
+	strbuf_free(&r.trace.log);
 	capture_writer_free(r.accepted);
 	capture_writer_free(r.dropped);
 	select_free(r.select);

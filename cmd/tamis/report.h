@@ -8,8 +8,9 @@
 #ifndef TAMIS_CMD_REPORT_H
 #define TAMIS_CMD_REPORT_H
 
-#include <stdio.h>
 #include <tamis/tamis.h>
+
+#include "base/strbuf.h"
 
 struct report_rule {
 	char *family, *table, *chain, *text;
@@ -43,8 +44,8 @@ struct report {
 int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report *r);
 void report_free(struct report *r);
 
-void report_print_text(const struct report *r, FILE *f);
-/* 0 or -ENOMEM; an error of f is f's. */
-int report_print_json(const struct report *r, FILE *f);
+void report_print_text(const struct report *r, bool colour, struct strbuf *out);
+/* 0 or -ENOMEM. */
+int report_print_json(const struct report *r, struct strbuf *out);
 
 #endif

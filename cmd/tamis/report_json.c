@@ -91,7 +91,7 @@ static json_t *sets_json(const struct report *r)
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
 
-int report_print_json(const struct report *r, FILE *f)
+int report_print_json(const struct report *r, struct strbuf *out)
 {
 	const struct tamis_totals *t = &r->totals;
 	double per_packet = t->all.packets ? (double)r->elapsed_ns / (double)t->all.packets : 0.0;
@@ -105,10 +105,13 @@ int report_print_json(const struct report *r, FILE *f)
 			      "sets", sets_json(r), "elapsed_ns", number(r->elapsed_ns),
 			      "ns_per_packet", per_packet);
 
-	if (!o)
-		return -ENOMEM;
-	if (json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(6)) == 0)
-		fputc('\n', f);
+	char *dumped = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+
 	json_decref(o);
-	return 0;
+	if (!dumped)
+		return -ENOMEM;
+	strbuf_puts(out, dumped);
+	strbuf_putc(out, '\n');
+	free(dumped);
+	return strbuf_error(out);
 }

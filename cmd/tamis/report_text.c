@@ -6,6 +6,7 @@
  * reports of the same replay differ in the last section alone, which has the times.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,14 +30,14 @@ static const enum paint verdict_paints[TAMIS_VERDICTS] = {
 };
 
 struct page {
-	FILE *f;
+	struct strbuf *out;
 	bool colour, begun;
 };
 
 static void heading(struct page *p, const char *text)
 {
-	fprintf(p->f, "%s%s%s%s\n", p->begun ? "\n" : "", paint(p->colour, PAINT_HEAD), text,
-		paint(p->colour, PAINT_NONE));
+	strbuf_printf(p->out, "%s%s%s%s\n", p->begun ? "\n" : "", paint(p->colour, PAINT_HEAD),
+		      text, paint(p->colour, PAINT_NONE));
 	p->begun = true;
 }
 
@@ -61,27 +62,27 @@ static void print_verdicts(struct page *p, const struct tamis_totals *t)
 	int wp = wider(7, t->all.packets), wb = wider(5, t->all.bytes);
 
 	heading(p, "Verdicts");
-	fprintf(p->f, "  %-9s %*s  %6s  %*s\n", "", wp, "packets", "", wb, "bytes");
+	strbuf_printf(p->out, "  %-9s %*s  %6s  %*s\n", "", wp, "packets", "", wb, "bytes");
 	for (int v = 0; v < TAMIS_VERDICTS; v++) {
 		const struct tamis_count *c = &t->by_verdict[v];
 		double share =
 			t->all.packets ? 100.0 * (double)c->packets / (double)t->all.packets : 0.0;
 
-		fprintf(p->f, "  %s%-9s %*" PRIu64 "  %5.1f%%  %*" PRIu64 "%s\n",
-			paint(p->colour, c->packets ? verdict_paints[v] : PAINT_FAINT),
-			verdict_names[v], wp, c->packets, share, wb, c->bytes,
-			paint(p->colour, PAINT_NONE));
+		strbuf_printf(p->out, "  %s%-9s %*" PRIu64 "  %5.1f%%  %*" PRIu64 "%s\n",
+			      paint(p->colour, c->packets ? verdict_paints[v] : PAINT_FAINT),
+			      verdict_names[v], wp, c->packets, share, wb, c->bytes,
+			      paint(p->colour, PAINT_NONE));
 	}
-	fprintf(p->f, "  %-9s %*" PRIu64 "  %6s  %*" PRIu64 "\n", "total", wp, t->all.packets, "",
-		wb, t->all.bytes);
+	strbuf_printf(p->out, "  %-9s %*" PRIu64 "  %6s  %*" PRIu64 "\n", "total", wp,
+		      t->all.packets, "", wb, t->all.bytes);
 }
 
 static void print_rule_line(struct page *p, int wp, int wb, const struct report_rule *x)
 {
-	fprintf(p->f, "  %s%*" PRIu64 "  %*" PRIu64 "  %s",
-		paint(p->colour && !x->packets, PAINT_FAINT), wp, x->packets, wb, x->bytes,
-		x->text);
-	fprintf(p->f, "%s\n", paint(p->colour && !x->packets, PAINT_NONE));
+	strbuf_printf(p->out, "  %s%*" PRIu64 "  %*" PRIu64 "  %s",
+		      paint(p->colour && !x->packets, PAINT_FAINT), wp, x->packets, wb, x->bytes,
+		      x->text);
+	strbuf_printf(p->out, "%s\n", paint(p->colour && !x->packets, PAINT_NONE));
 }
 
 static void print_chain(struct page *p, int wp, int wb, const struct report_chain *c,
@@ -93,15 +94,15 @@ static void print_chain(struct page *p, int wp, int wb, const struct report_chai
 		 c->chain, c->packets);
 	heading(p, name);
 	if (c->head)
-		fprintf(p->f, "  %s%s%s\n", paint(p->colour, PAINT_FAINT), c->head,
-			paint(p->colour, PAINT_NONE));
+		strbuf_printf(p->out, "  %s%s%s\n", paint(p->colour, PAINT_FAINT), c->head,
+			      paint(p->colour, PAINT_NONE));
 	if (n || c->policy)
-		fprintf(p->f, "  %*s  %*s\n", wp, "packets", wb, "bytes");
+		strbuf_printf(p->out, "  %*s  %*s\n", wp, "packets", wb, "bytes");
 	for (size_t i = 0; i < n; i++)
 		print_rule_line(p, wp, wb, &rules[i]);
 	if (c->policy)
-		fprintf(p->f, "  %*" PRIu64 "  %*s  policy %s\n", wp, c->policy_packets, wb, "",
-			c->policy);
+		strbuf_printf(p->out, "  %*" PRIu64 "  %*s  policy %s\n", wp, c->policy_packets, wb,
+			      "", c->policy);
 }
 
 static void print_rules(struct page *p, const struct report *r)
@@ -125,12 +126,12 @@ static void print_rules(struct page *p, const struct report *r)
 
 	snprintf(title, sizeof(title), "Rules: the %zu most hit of %zu", r->top, r->n_rules);
 	heading(p, title);
-	fprintf(p->f, "  %*s  %*s  chain\n", wp, "packets", wb, "bytes");
+	strbuf_printf(p->out, "  %*s  %*s  chain\n", wp, "packets", wb, "bytes");
 	for (size_t i = 0; i < r->top; i++) {
 		const struct report_rule *x = &r->rules[i];
 
-		fprintf(p->f, "  %*" PRIu64 "  %*" PRIu64 "  %s %s %s: %s\n", wp, x->packets, wb,
-			x->bytes, x->family, x->table, x->chain, x->text);
+		strbuf_printf(p->out, "  %*" PRIu64 "  %*" PRIu64 "  %s %s %s: %s\n", wp,
+			      x->packets, wb, x->bytes, x->family, x->table, x->chain, x->text);
 	}
 }
 
@@ -152,19 +153,20 @@ static void print_sets(struct page *p, const struct report *r)
 	wa = wider(5, added);
 	wx = wider(7, expired);
 	heading(p, "Sets");
-	fprintf(p->f, "  %*s  %*s  %*s  %*s  set\n", we, "elements", wh, "hits", wa, "added", wx,
-		"expired");
+	strbuf_printf(p->out, "  %*s  %*s  %*s  %*s  set\n", we, "elements", wh, "hits", wa,
+		      "added", wx, "expired");
 	for (size_t i = 0; i < r->n_sets; i++) {
 		const struct report_set *s = &r->sets[i];
 
-		fprintf(p->f,
-			"  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64 "  %s %s %s%s\n",
-			we, s->elements, wh, s->hits, wa, s->added, wx, s->expired, s->family,
-			s->table, s->set, s->map ? " (map)" : "");
+		strbuf_printf(p->out,
+			      "  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64 "  %*" PRIu64
+			      "  %s %s %s%s\n",
+			      we, s->elements, wh, s->hits, wa, s->added, wx, s->expired, s->family,
+			      s->table, s->set, s->map ? " (map)" : "");
 		if (s->full)
-			fprintf(p->f, "  %s%*s  found no room %" PRIu64 " times%s\n",
-				paint(p->colour, PAINT_WARN), we + wh + wa + wx + 6, "", s->full,
-				paint(p->colour, PAINT_NONE));
+			strbuf_printf(p->out, "  %s%*s  found no room %" PRIu64 " times%s\n",
+				      paint(p->colour, PAINT_WARN), we + wh + wa + wx + 6, "",
+				      s->full, paint(p->colour, PAINT_NONE));
 	}
 }
 
@@ -183,10 +185,10 @@ static void print_idle_rules(struct page *p, const struct report *r, bool reache
 			heading(p, title);
 		if (r->top && n > RULES_SHOWN_MAX)
 			continue;
-		fprintf(p->f, "  %s %s %s: %s\n", x->family, x->table, x->chain, x->text);
+		strbuf_printf(p->out, "  %s %s %s: %s\n", x->family, x->table, x->chain, x->text);
 	}
 	if (r->top && n > RULES_SHOWN_MAX)
-		fprintf(p->f, "  and %zu more\n", n - RULES_SHOWN_MAX);
+		strbuf_printf(p->out, "  and %zu more\n", n - RULES_SHOWN_MAX);
 }
 
 static void print_malformed(struct page *p, const struct tamis_totals *t)
@@ -198,10 +200,10 @@ static void print_malformed(struct page *p, const struct tamis_totals *t)
 	heading(p, "Malformed packets");
 	for (unsigned i = 0; tamis_malformed_name(i); i++) {
 		if (t->malformed[i])
-			fprintf(p->f, "  %*" PRIu64 "  %s\n", wp, t->malformed[i],
-				tamis_malformed_text(i));
+			strbuf_printf(p->out, "  %*" PRIu64 "  %s\n", wp, t->malformed[i],
+				      tamis_malformed_text(i));
 	}
-	fprintf(p->f, "  %*" PRIu64 "  in all\n", wp, t->malformed_packets);
+	strbuf_printf(p->out, "  %*" PRIu64 "  in all\n", wp, t->malformed_packets);
 }
 
 static void print_speed(struct page *p, const struct report *r)
@@ -209,15 +211,16 @@ static void print_speed(struct page *p, const struct report *r)
 	double judged = (double)r->elapsed_ns, packets = (double)r->totals.all.packets;
 
 	heading(p, "Speed");
-	fprintf(p->f,
+	strbuf_printf(
+		p->out,
 		"  %.0f packets a second, %.1f ns a packet; %.3f ms judging, %.3f ms in all\n",
 		judged > 0 ? packets * 1e9 / judged : 0.0, packets > 0 ? judged / packets : 0.0,
 		judged / 1e6, (double)r->total_ns / 1e6);
 }
 
-void report_print_text(const struct report *r, FILE *f)
+void report_print_text(const struct report *r, bool colour, struct strbuf *out)
 {
-	struct page p = {.f = f, .colour = paint_wanted(f)};
+	struct page p = {.out = out, .colour = colour};
 
 	print_verdicts(&p, &r->totals);
 	print_rules(&p, r);

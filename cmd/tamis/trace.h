@@ -7,18 +7,18 @@
 #ifndef TAMIS_CMD_TRACE_H
 #define TAMIS_CMD_TRACE_H
 
-#include <stdio.h>
 #include <tamis/tamis.h>
 
+#include "base/strbuf.h"
+
 struct trace {
-	FILE *out;     /* of trace lines; NULL: none */
-	FILE *log;     /* of log lines; NULL: none */
-	uint64_t base; /* packets before the present burst */
+	struct strbuf out, log; /* lines of trace and log that are to be written */
+	uint64_t base;		/* packets before the present burst */
 	bool colour;
 };
 
 /* The callbacks; arg is the struct trace. */
-void trace_event(void *arg, const struct tamis_trace *e);
-void trace_log(void *arg, const struct tamis_log *e);
+void trace_print_event(void *arg, const struct tamis_trace *e);
+void trace_print_log(void *arg, const struct tamis_log *e);
 
 #endif

@@ -134,10 +134,10 @@ int tamis_load_text(struct tamis *t, const char *name, const char *text, size_t 
 	int err;
 
 	source_set_init(&sources);
-	err = load(
-		t, &sources,
-		source_add(&sources, name ? SOURCE_FILE : SOURCE_STRING, name, text, len, LOC_NONE),
-		options, output, messages);
+	err = load(t, &sources,
+		   source_add(&sources, name ? SOURCE_FILE : SOURCE_STRING,
+			      name ? name : "<cmdline>", text, len, LOC_NONE),
+		   options, output, messages);
 	source_set_free(&sources);
 	return err;
 }

@@ -34,7 +34,7 @@ def declared():
     names = set()
     for header in os.listdir(PUBLIC):
         with open(os.path.join(PUBLIC, header)) as text:
-            names |= set(re.findall(r"TAMIS_API[^;(]*?\b(\w+)\(", text.read()))
+            names |= set(re.findall(r"(?m)^TAMIS_API[^;(]*?\b(\w+)\(", text.read()))
     return names
 
 

@@ -322,7 +322,7 @@ def empty_capture():
 def empty_ruleset_accepts():
     written("empty.nft", "# nothing\n")
     got = report("-f", "empty.nft", CAPTURE)
-    same(got["accepted"], got["packets"])
+    same((got["accepted"], got["dropped"]), (95, 2))  # IP itself refuses a checksum and a length
     same((got["rules"], got["chains"], got["sets"]), ([], [], []))
 
 
@@ -416,7 +416,7 @@ def time_is_the_captures():
                         "elements = { 203.0.113.150 timeout 10s }; }\n"
                         "chain c { type filter hook forward priority 0; ip saddr @s drop; } }\n")
     got = report("-f", "time.nft", CAPTURE)
-    same(got["dropped"], 12)
+    same(got["rules"][0]["packets"], 12)
     same((got["sets"][0]["elements"], got["sets"][0]["hits"], got["sets"][0]["expired"]), (0, 12, 1))
 
 
@@ -576,7 +576,7 @@ def unwritable_output():
     for option in ("-w", "--dropped", "--log"):
         out, err = tamis(*REPLAY, option, "no/such/dir/x", CAPTURE, status=1)
         same(out, "")
-        holds("no/such/dir/x: No such file or directory" in err, err)
+        holds("no/such/dir/x: " in err and "No such file or directory" in err, err)
 
 
 @test
