@@ -7,7 +7,7 @@
  */
 #include "model/check_internal.h"
 
-enum { CONNTRACK_PRIORITY = -200, DYNAMIC_SIZE_DEFAULT = 65535, TCP = 6, UDP = 17 };
+enum { CONNTRACK_PRIORITY = -200, UDP = 17 };
 
 #define HOOK(h) (1u << HOOK_##h)
 
@@ -225,8 +225,6 @@ static int set_check(struct eval *ev, struct set_decl *d, struct loc loc)
 		return kernel_error(ev, loc, "Invalid argument");
 	if ((d->flags & SETF_DYNAMIC) && (d->flags & SETF_INTERVAL))
 		return kernel_error(ev, loc, "Operation not supported");
-	if ((d->flags & SETF_DYNAMIC) && !d->size)
-		d->size = DYNAMIC_SIZE_DEFAULT;
 	return stmts_check(ev, d->stmts);
 }
 

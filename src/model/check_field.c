@@ -175,9 +175,15 @@ static int ct_check(struct eval *ev, struct expr *e)
 		break;
 	case CT_PROTO_SRC:
 	case CT_PROTO_DST:
-		if (e->ct.direction < 0)
+		if (ev->at && !ev->pctx.at[PB_TH])
+			field_type(e, &type_invalid, 0);
+		else if (e->ct.direction < 0)
 			return check_error(ev, e->loc, "ct %s needs a direction",
 					   ct_keys[key].name);
+		break;
+	case CT_L3PROTO:
+	case CT_PROTOCOL:
+		e->ct.direction = -1;
 		break;
 	case CT_HELPER:
 	case CT_TIMEOUT:

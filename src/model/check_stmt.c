@@ -8,7 +8,14 @@
  */
 #include "model/check_internal.h"
 
-enum { NFPROTO_4 = 2, NFPROTO_6 = 10, LOG_PREFIX_MAX = 127, LIMIT_BURST_DEFAULT = 5, TCP = 6 };
+enum {
+	NFPROTO_4 = 2,
+	NFPROTO_6 = 10,
+	LOG_PREFIX_MAX = 127,
+	LIMIT_BURST_DEFAULT = 5,
+	TCP = 6,
+	METER_SIZE_DEFAULT = 65535
+};
 enum { ICMP_PORT_UNREACH = 3, ICMPV6_PORT_UNREACH = 4, ICMPX_PORT_UNREACH = 1 };
 
 const char *stmt_kind_name(const struct stmt *s)
@@ -455,6 +462,8 @@ static int meter_check(struct eval *ev, struct stmt *s)
 
 	if (err)
 		return err;
+	if (!s->meter.size)
+		s->meter.size = METER_SIZE_DEFAULT;
 	if (expr_is_constant(s->meter.elem->key))
 		return check_error(ev, s->meter.elem->key->loc, "a meter's key cannot be constant");
 	return elem_stmts(ev, s->meter.elem);

@@ -171,6 +171,8 @@ void chain_changed(struct model *m, struct model_chain *c);
  * for those in the bodies of anonymous chains. Stops at the first result that is not 0. */
 typedef int (*expr_fn)(void *arg, struct expr *e, const struct stmt *s);
 int stmts_visit(struct stmt *first, expr_fn fn, void *arg);
+/* A rule of the transaction writes to the set. */
+int set_written(struct apply *a, struct model_set *s);
 int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg);
 /* Counts the rule in (1) or out (-1): at its chain and at all that it names, its anonymous chains'
  * rules too. */

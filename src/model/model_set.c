@@ -93,7 +93,8 @@ static uint32_t kind_flags(const struct set_decl *d)
 
 static bool decl_same(const struct set_decl *a, const struct set_decl *b)
 {
-	return kind_flags(a) == kind_flags(b) && type_same(&a->key, &b->key) &&
+	/* What rules write to becomes dynamic by that, see set_written(). */
+	return !((kind_flags(a) ^ kind_flags(b)) & ~(uint32_t)SETF_DYNAMIC) && type_same(&a->key, &b->key) &&
 	       type_same(&a->data, &b->data) && a->obj == b->obj;
 }
 
@@ -102,7 +103,7 @@ static int set_change_decl(struct apply *a, struct model_set *s, const struct se
 {
 	struct undo u = {.kind = UNDO_SET, .item = s};
 
-	if (d->size == s->decl.size && d->timeout == s->decl.timeout &&
+	if (d->size == s->decl.size && d->flags == s->decl.flags && d->timeout == s->decl.timeout &&
 	    d->gc_interval == s->decl.gc_interval)
 		return 0;
 	int err = log_reserve(a->m, 1);
@@ -120,10 +121,23 @@ static int set_change_decl(struct apply *a, struct model_set *s, const struct se
 		return fail_errno(a, a->cmd->name.loc, err);
 	}
 	s->decl.size = d->size;
+	s->decl.flags = d->flags;
 	s->decl.timeout = d->timeout;
 	s->decl.gc_interval = d->gc_interval;
 	log_push(a->m, u);
 	return 0;
+}
+
+/* A rule writes to the set: the kernel gives it a size if it has none. */
+int set_written(struct apply *a, struct model_set *s)
+{
+	enum { WRITTEN_SIZE = 65535 };
+	struct set_decl d = s->decl;
+
+	d.flags |= SETF_DYNAMIC;
+	if (!d.size)
+		d.size = WRITTEN_SIZE;
+	return set_change_decl(a, s, &d);
 }
 
 static int set_create(struct apply *a, struct model_table *t, const char *name,
@@ -163,7 +177,10 @@ static int set_add_cmd(struct apply *a)
 	struct model_set *s = model_set_find(t, cmd->name.text);
 	if (s && (cmd->op == CMD_CREATE || !decl_same(&s->decl, d)))
 		return fail_kernel(a, cmd->name.loc, EEXIST);
-	return s ? set_change_decl(a, s, d) : set_create(a, t, cmd->name.text, d, cmd->name.loc);
+	if (!s)
+		return set_create(a, t, cmd->name.text, d, cmd->name.loc);
+	d->flags |= s->decl.flags & SETF_DYNAMIC;
+	return set_change_decl(a, s, d);
 }
 
 /* Elements that refer to chains and objects let go of them now, and again have them after an abort.
