@@ -49,7 +49,7 @@ static void count(struct eval *ev, struct prog_rule_stats *s, burst_mask mask)
 {
 	unsigned i;
 
-	s->packets += (unsigned)__builtin_popcountll(mask);
+	s->packets += mask_count(mask);
 	burst_foreach (mask, i)
 		s->bytes += ev->len[i];
 }
@@ -67,7 +67,7 @@ static burst_mask verdict(struct eval *ev, const struct place *at, enum prog_ver
 	if (code == PV_JUMP || code == PV_GOTO) {
 		target = program_find(ev->in->root, chain_id);
 		if (!target || depth == PROG_DEPTH_MAX) {
-			ev->stats.depth += (unsigned)__builtin_popcountll(mask);
+			ev->stats.depth += mask_count(mask);
 			code = PV_DROP;
 		}
 	}
@@ -167,7 +167,7 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 	const struct prog_rule *r = at->rule;
 	struct eval_result *out = ev->out;
 
-	r->stats->reached += (unsigned)__builtin_popcountll(mask);
+	r->stats->reached += mask_count(mask);
 	for (const struct prog_op *op = r->ops; op < r->ops + r->n_ops && mask; op++) {
 		switch ((enum prog_op_kind)op->kind) {
 		case PO_RANGE:
@@ -228,7 +228,7 @@ static burst_mask chain_run(struct eval *ev, const struct program *p, burst_mask
 	struct place end = {p, NULL};
 	struct exits x = {0};
 
-	p->stats->packets += (unsigned)__builtin_popcountll(mask);
+	p->stats->packets += mask_count(mask);
 	for (uint32_t k = 0; k < p->n_rules && mask; k++) {
 		struct place at = {p, p->rules[k]};
 
@@ -247,7 +247,7 @@ static void policy(struct eval *ev, const struct prog_base *base, burst_mask mas
 	struct prog_chain_stats *s = base->program->stats;
 	unsigned i;
 
-	s->policy_packets += (unsigned)__builtin_popcountll(mask);
+	s->policy_packets += mask_count(mask);
 	burst_foreach (mask, i)
 		s->policy_bytes += ev->len[i];
 	trace(ev, EVAL_TRACE_POLICY, &at, base->drop ? EVAL_DROP : EVAL_ACCEPT, NULL, mask);

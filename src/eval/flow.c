@@ -21,7 +21,7 @@ void flow_lookup(struct eval *ev, burst_mask mask)
 	ct_track(ev->in->ct, ev->b, mask, mask & ev->notrack, &ev->ct);
 	ev->tracked |= mask;
 	full = mask & ev->ct.full;
-	ev->stats.not_tracked += (unsigned)__builtin_popcountll(full);
+	ev->stats.not_tracked += mask_count(full);
 	ev->out->dropped |= full;
 }
 

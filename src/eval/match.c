@@ -74,6 +74,12 @@ static burst_mask dense_addr4(const struct prog_op *op, const uint8_t *p)
 	return dense(op, v, 4);
 }
 
+static bool number_matches(const struct prog_op *op, uint64_t v)
+{
+	v &= op->range.mask;
+	return op->kind == PO_BITS ? v != 0 : v - op->range.lo <= op->range.span;
+}
+
 static burst_mask range_values(struct eval *ev, const struct prog_op *op, burst_mask mask,
 			       burst_mask *valid)
 {
@@ -93,26 +99,35 @@ static burst_mask range_values(struct eval *ev, const struct prog_op *op, burst_
 	return m;
 }
 
+/* A column that all packets of mask have. */
+static burst_mask range_column(const struct burst *b, const struct prog_op *op,
+			       const struct column_desc *d, burst_mask mask)
+{
+	const uint8_t *p = (const uint8_t *)b + d->offset;
+	burst_mask m = 0;
+	unsigned i;
+
+	if (mask_is_dense(mask))
+		return d->width == WIDTH_ADDR4 ? dense_addr4(op, p) : dense(op, p, d->width);
+	burst_foreach (mask, i)
+		m |= (burst_mask)number_matches(op, column_at(b, d, i)) << i;
+	return m;
+}
+
 burst_mask match_range(struct eval *ev, const struct prog_op *op, burst_mask mask)
 {
 	const struct prog_expr *e = op->range.value;
-	burst_mask neg = op->range.neg ? ~(burst_mask)0 : 0, m, valid;
+	burst_mask neg = op->range.neg ? ~(burst_mask)0 : 0, m = 0, valid, rest = mask;
 
-	if (e->kind == PX_COLUMN && mask_is_dense(mask)) {
-		const struct column_desc *d = &column_descs[e->column.column];
-		const uint8_t *p = (const uint8_t *)ev->b + d->offset;
-		burst_mask rest;
-
+	if (e->kind == PX_COLUMN) {
 		valid = column_has(ev->b, e->column.column, mask);
-		m = d->width == WIDTH_ADDR4 ? dense_addr4(op, p) : dense(op, p, d->width);
+		m = range_column(ev->b, op, &column_descs[e->column.column], valid);
 		m = (m ^ neg) & valid;
 		rest = e->column.in_packet ? mask & ~valid : 0;
-		if (!rest)
-			return m;
-		return m | ((range_values(ev, op, rest, &valid) ^ neg) & valid);
 	}
-	m = range_values(ev, op, mask, &valid);
-	return (m ^ neg) & valid;
+	if (!rest)
+		return m;
+	return m | ((range_values(ev, op, rest, &valid) ^ neg) & valid);
 }
 
 burst_mask match_bytes(struct eval *ev, const struct prog_op *op, burst_mask mask)

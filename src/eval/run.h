@@ -62,10 +62,21 @@ struct place {
 
 #define bit_of(i) ((burst_mask)1 << (i))
 
+/* How many packets. Portable x86-64 has no instruction for it, and the library's is a call. */
+static inline unsigned mask_count(burst_mask m)
+{
+	if (!(m & (m - 1)))
+		return m != 0;
+	m -= m >> 1 & UINT64_C(0x5555555555555555);
+	m = (m & UINT64_C(0x3333333333333333)) + (m >> 2 & UINT64_C(0x3333333333333333));
+	m = (m + (m >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (unsigned)(m * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* From here on one packet after the other is dearer than all 64 at once. */
 static inline bool mask_is_dense(burst_mask m)
 {
-	return __builtin_popcountll(m) > 12;
+	return m & (m - 1) && mask_count(m) > 12;
 }
 
 /* value.c */
@@ -89,6 +100,24 @@ struct column_desc {
 	int8_t has;    /* enum burst_has; -1: every packet */
 };
 extern const struct column_desc column_descs[PROG_COLUMNS];
+
+/* A number of packet i, which has the column. */
+static inline uint64_t column_at(const struct burst *b, const struct column_desc *d, unsigned i)
+{
+	const uint8_t *p = (const uint8_t *)b + d->offset;
+
+	switch (d->width) {
+	case WIDTH_8:
+		return p[i];
+	case WIDTH_16:
+		return ((const uint16_t *)p)[i];
+	case WIDTH_32:
+		return ((const uint32_t *)p)[i];
+	default:
+		return be32_load(p + i * 16);
+	}
+}
+
 /* The packets of mask that have the column. */
 burst_mask column_has(const struct burst *b, enum prog_column c, burst_mask mask);
 

@@ -96,22 +96,6 @@ static void column_load(const struct burst *b, const struct column_desc *d, burs
 	}
 }
 
-static uint64_t column_at(const struct burst *b, const struct column_desc *d, unsigned i)
-{
-	const uint8_t *p = (const uint8_t *)b + d->offset;
-
-	switch (d->width) {
-	case WIDTH_8:
-		return p[i];
-	case WIDTH_16:
-		return ((const uint16_t *)p)[i];
-	case WIDTH_32:
-		return ((const uint32_t *)p)[i];
-	default:
-		return be32_load(p + i * 16);
-	}
-}
-
 static burst_mask read_packet(const struct burst *b, const struct prog_expr *e, uint8_t base,
 			      uint32_t bit_off, burst_mask mask, struct column *c)
 {
