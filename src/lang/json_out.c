@@ -382,9 +382,12 @@ static json_t *compare_json(const struct expr *e, const struct lang_env *env)
 {
 	const struct expr *right = e->pair.right;
 	const struct expr *left = e->pair.left;
-	const bool hours = left->kind == EX_META && left->key == META_HOUR &&
-			   right->kind == EX_RANGE && e->op == OP_EQ;
-	const char *op = e->op == OP_IMPLICIT || hours ? "in" : expr_op_name(e->op);
+	/* Hours over midnight, in the kernel's UTC, are no range to nft. */
+	const bool over_midnight = left->kind == EX_META && left->key == META_HOUR &&
+				   right->kind == EX_RANGE && e->op == OP_EQ &&
+				   right->pair.left->kind == EX_VALUE &&
+				   expr_u64(right->pair.left) > expr_u64(right->pair.right);
+	const char *op = e->op == OP_IMPLICIT || over_midnight ? "in" : expr_op_name(e->op);
 	const bool flags = e->op == OP_IMPLICIT || e->op == OP_NOT;
 	json_t *o = json_wrap("op", json_string(op));
 
