@@ -54,7 +54,7 @@ static struct set_elem *concat_conflict(const struct set *s, const uint8_t *lo, 
 	return e ? e : concat_match(s, hi, now);
 }
 
-static int concat_reserve(struct set *s, size_t n)
+static int concat_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
 	return 0;
 }

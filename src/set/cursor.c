@@ -11,7 +11,7 @@
 struct item {
 	uint64_t prefix; /* of lo */
 	struct set_elem *e;
-	const uint8_t *hi; /* of another element where ranges were joined */
+	struct set_elem *end; /* whose hi counts: another element where ranges were joined */
 };
 
 struct set_cursor {
@@ -26,15 +26,19 @@ struct set_cursor {
 
 void set_elem_view(const struct set *s, struct set_elem *e, uint64_t now, struct set_view *out)
 {
+	uint64_t expires = elem_expires(e);
+	struct elem_keys k;
+
+	elem_keys(s, e, &k);
 	out->elem = e;
-	out->catchall = e->catchall;
-	memcpy(out->lo, elem_lo(e), s->key_len);
-	memcpy(out->hi, elem_hi(s, e), s->key_len);
+	out->catchall = elem_is_catchall(e);
+	memcpy(out->lo, k.lo, s->key_len);
+	memcpy(out->hi, k.hi, s->key_len);
 	out->data = set_elem_data(s, e);
-	out->ext = e->ext;
-	out->comment = e->comment;
-	out->timeout_ns = e->timeout;
-	out->expires_in_ns = e->expires == UINT64_MAX ? 0 : e->expires > now ? e->expires - now : 1;
+	out->ext = elem_ext(e);
+	out->comment = elem_comment(e);
+	out->timeout_ns = elem_timeout(e);
+	out->expires_in_ns = expires == UINT64_MAX ? 0 : expires > now ? expires - now : 1;
 }
 
 struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, uint64_t now)
@@ -80,8 +84,11 @@ int set_get(struct set *s, const void *lo, const void *hi, uint64_t now, struct 
 	} else if (s->ops == &interval_set_ops && s->desc.auto_merge) {
 		return get_merged(s, lo, hi, now, out);
 	} else {
+		struct elem_keys k;
 		e = s->ops->match(s, lo, now);
-		if (e && !holds_up_to(s, elem_hi(s, e), hi))
+		if (e)
+			elem_keys(s, e, &k);
+		if (e && !holds_up_to(s, k.hi, hi))
 			e = NULL;
 	}
 	if (!e)
@@ -98,7 +105,9 @@ static void collect(void *ctx, struct set_elem *e)
 
 	if (!elem_live(e, c->now) || c->error)
 		return;
-	struct item it = {key_prefix(c->s, elem_lo(e)), e, elem_hi(c->s, e)};
+	struct elem_keys k;
+	elem_keys(c->s, e, &k);
+	struct item it = {key_prefix(c->s, k.lo), e, e};
 	c->error = vec_push(&c->items, it);
 }
 
@@ -109,13 +118,20 @@ static int by_key(const void *a, const void *b, void *ctx)
 
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
-	int c = memcmp(elem_lo(x->e), elem_lo(y->e), s->key_len);
-	return c ? c : memcmp(y->hi, x->hi, s->key_len);
+	struct elem_keys kx, ky;
+	elem_keys(s, x->e, &kx);
+	elem_keys(s, y->e, &ky);
+	int c = memcmp(kx.lo, ky.lo, s->key_len);
+	if (c)
+		return c;
+	elem_keys(s, x->end, &kx);
+	elem_keys(s, y->end, &ky);
+	return memcmp(ky.hi, kx.hi, s->key_len);
 }
 
 static bool mergeable(const struct set_elem *e)
 {
-	return !e->comment && !e->ext;
+	return !elem_comment(e) && !elem_ext(e);
 }
 
 static int by_lifetime(const void *a, const void *b, void *ctx)
@@ -124,17 +140,16 @@ static int by_lifetime(const void *a, const void *b, void *ctx)
 
 	if (mergeable(x) != mergeable(y))
 		return mergeable(x) ? -1 : 1;
-	if (x->expires != y->expires)
-		return x->expires < y->expires ? -1 : 1;
-	if (x->timeout != y->timeout)
-		return x->timeout < y->timeout ? -1 : 1;
+	if (elem_expires(x) != elem_expires(y))
+		return elem_expires(x) < elem_expires(y) ? -1 : 1;
+	if (elem_timeout(x) != elem_timeout(y))
+		return elem_timeout(x) < elem_timeout(y) ? -1 : 1;
 	return by_key(a, b, ctx);
 }
 
-/* True if b begins within a or right behind it; a does not begin after b. */
-static bool touches(const struct set *s, const struct item *a, const struct item *b)
+/* True if a range that begins at lo, not before one that ends at hi, is not apart from it. */
+static bool touches(const struct set *s, const uint8_t *hi, const uint8_t *lo)
 {
-	const uint8_t *hi = a->hi, *lo = elem_lo(b->e);
 	unsigned i = s->key_len;
 
 	if (memcmp(lo, hi, s->key_len) <= 0)
@@ -154,11 +169,16 @@ static void merge(struct set_cursor *c)
 	qsort_r(items, c->items.n, sizeof(*items), by_lifetime, s);
 	for (size_t i = 0; i < c->items.n; i++) {
 		struct item *last = n ? &items[n - 1] : NULL;
+		struct elem_keys end, k;
+		if (last) {
+			elem_keys(s, last->end, &end);
+			elem_keys(s, items[i].e, &k);
+		}
 		if (last && mergeable(last->e) && mergeable(items[i].e) &&
-		    last->e->expires == items[i].e->expires &&
-		    last->e->timeout == items[i].e->timeout && touches(s, last, &items[i])) {
-			if (memcmp(items[i].hi, last->hi, s->key_len) > 0)
-				last->hi = items[i].hi;
+		    elem_expires(last->e) == elem_expires(items[i].e) &&
+		    elem_timeout(last->e) == elem_timeout(items[i].e) && touches(s, end.hi, k.lo)) {
+			if (memcmp(k.hi, end.hi, s->key_len) > 0)
+				last->end = items[i].e;
 		} else {
 			items[n++] = items[i];
 		}
@@ -190,9 +210,12 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 		qsort_r(c->items.items, c->items.n, sizeof(struct item), by_key, s);
 	if (from) {
 		size_t n = 0;
-		vec_foreach (&c->items, it)
-			if (memcmp(it->hi, from, s->key_len) >= 0)
+		vec_foreach (&c->items, it) {
+			struct elem_keys k;
+			elem_keys(s, it->end, &k);
+			if (memcmp(k.hi, from, s->key_len) >= 0)
 				c->items.items[n++] = *it;
+		}
 		c->items.n = n;
 	}
 	if (s->store.catchall)
@@ -207,7 +230,11 @@ bool set_cursor_next(struct set_cursor *c, struct set_view *out)
 		return false;
 	const struct item *it = &c->items.items[c->at++];
 	set_elem_view(c->s, it->e, c->now, out);
-	memcpy(out->hi, it->hi, c->s->key_len);
+	if (it->end != it->e) {
+		struct elem_keys k;
+		elem_keys(c->s, it->end, &k);
+		memcpy(out->hi, k.hi, c->s->key_len);
+	}
 	return true;
 }
 

@@ -26,12 +26,14 @@ static bool covered(const struct set *s, elem_vec *in, const uint8_t *lo, const 
 
 	memcpy(next, lo, s->key_len);
 	vec_foreach (in, e) {
-		if (memcmp(elem_lo(*e), next, s->key_len) > 0)
+		struct elem_keys k;
+		elem_keys(s, *e, &k);
+		if (memcmp(k.lo, next, s->key_len) > 0)
 			return false;
-		if (memcmp(elem_hi(s, *e), hi, s->key_len) >= 0)
+		if (memcmp(k.hi, hi, s->key_len) >= 0)
 			return true;
-		if (memcmp(elem_hi(s, *e), next, s->key_len) >= 0)
-			key_step(s, elem_hi(s, *e), 1, next);
+		if (memcmp(k.hi, next, s->key_len) >= 0)
+			key_step(s, k.hi, 1, next);
 	}
 	return false;
 }
@@ -40,11 +42,13 @@ static int add_piece(struct set *s, const struct set_elem *of, const uint8_t *lo
 		     uint64_t now, elem_vec *pieces)
 {
 	struct set_elem *piece;
-	int err = elem_new(s, lo, hi, NULL, of->comment, NULL, now, &piece);
+	int err = elem_new(s, lo, hi, NULL, elem_comment(of), NULL, now, &piece);
 	if (err)
 		return err;
-	piece->timeout = of->timeout;
-	piece->expires = of->expires;
+	if (elem_timeout(of)) {
+		piece->timeout = of->timeout;
+		piece->expires = of->expires;
+	}
 	err = vec_push(pieces, piece);
 	if (err)
 		elem_free(s, piece);
@@ -60,10 +64,12 @@ static int make_pieces(struct set *s, const elem_vec *in, const uint8_t *lo, con
 
 	for (size_t i = 0; i < in->n && !err; i++) {
 		struct set_elem *e = in->items[i];
-		if (has_before && memcmp(elem_lo(e), before, s->key_len) <= 0)
-			err = add_piece(s, e, elem_lo(e), before, now, pieces);
-		if (!err && has_behind && memcmp(elem_hi(s, e), behind, s->key_len) >= 0)
-			err = add_piece(s, e, behind, elem_hi(s, e), now, pieces);
+		struct elem_keys k;
+		elem_keys(s, e, &k);
+		if (has_before && memcmp(k.lo, before, s->key_len) <= 0)
+			err = add_piece(s, e, k.lo, before, now, pieces);
+		if (!err && has_behind && memcmp(k.hi, behind, s->key_len) >= 0)
+			err = add_piece(s, e, behind, k.hi, now, pieces);
 	}
 	return err;
 }
@@ -71,10 +77,12 @@ static int make_pieces(struct set *s, const elem_vec *in, const uint8_t *lo, con
 /* Puts a piece in; where there is such an element already, the longer life of both counts. */
 static void place(struct set *s, struct set_elem *piece, uint64_t now)
 {
-	struct set_elem *twin = s->ops->find(s, elem_lo(piece), elem_hi(s, piece));
+	struct elem_keys k;
+	elem_keys(s, piece, &k);
+	struct set_elem *twin = s->ops->find(s, k.lo, k.hi);
 
 	if (twin && elem_live(twin, now)) {
-		if (twin->expires < piece->expires) {
+		if (elem_expires(twin) < elem_expires(piece)) {
 			journal_lifetime(s, twin);
 			elem_set_lifetime(s, twin, piece->timeout, piece->expires);
 		}
@@ -106,8 +114,11 @@ int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 	if (s->desc.size && size_live(s, now) - in.n + pieces.n > s->desc.size)
 		goto out;
 	err = journal_reserve(s, in.n + 2 * pieces.n);
-	if (!err)
-		err = elems_reserve(s, pieces.n);
+	for (size_t i = 0; i < pieces.n && !err; i++) {
+		struct elem_keys k;
+		elem_keys(s, pieces.items[i], &k);
+		err = elems_reserve(s, k.lo, k.hi, pieces.n);
+	}
 	if (err)
 		goto out;
 	vec_foreach (&in, e) {

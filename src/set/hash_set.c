@@ -93,7 +93,7 @@ static void resize(struct set_store *st, size_t n_buckets)
 	st->first = NULL;
 }
 
-static int hash_reserve(struct set *s, size_t n)
+static int hash_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
 	return 0;
 }

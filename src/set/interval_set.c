@@ -41,13 +41,18 @@ int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t 
 	return interval_tree_overlapping(s, lo, hi, now, take_all, out);
 }
 
+static int interval_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
+{
+	return interval_tree_reserve(s, n);
+}
+
 const struct set_ops interval_set_ops = {
 	.name = "interval",
 	.find = interval_tree_find,
 	.conflict = interval_conflict,
 	.match = interval_match,
 	.lookup = lookup_one_by_one,
-	.reserve = interval_tree_reserve,
+	.reserve = interval_reserve,
 	.insert = interval_tree_insert,
 	.remove = interval_tree_remove,
 	.settle = interval_tree_settle,

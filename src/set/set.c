@@ -120,21 +120,37 @@ int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_in
 
 /* --- elements ------------------------------------------------------------------------------- */
 
-int elems_reserve(struct set *s, size_t n)
+int elems_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
-	int err = s->ops->reserve(s, n);
+	int err = lo ? s->ops->reserve(s, lo, hi, n) : 0;
 	if (err)
 		return err;
 	return n < EXPIRY_NONE ? expiry_reserve(&s->store.expiry, (uint32_t)n) : -ENOMEM;
 }
 
+static struct set_elem *bare_new(const struct set *s, const uint8_t *lo, const uint8_t *hi,
+				 const char *comment, const void *template)
+{
+	if (!s->ops->bare || !lo || s->desc.timeout || s->desc.data_len || comment ||
+	    (template && s->desc.ext_new))
+		return NULL;
+	return s->ops->bare(s, lo, hi);
+}
+
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out)
 {
-	int err = elems_reserve(s, 1);
+	int err = elems_reserve(s, lo, hi, 1);
 	if (err)
 		return err;
-	struct set_elem *e = calloc(1, s->elem_size);
+	if (!template)
+		template = s->desc.ext_ctx;
+	struct set_elem *e = bare_new(s, lo, hi, comment, template);
+	if (e) {
+		*out = e;
+		return 0;
+	}
+	e = calloc(1, s->elem_size);
 	if (!e)
 		return -ENOMEM;
 	if (comment) {
@@ -142,8 +158,6 @@ int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *da
 		if (!e->comment)
 			goto err_free;
 	}
-	if (!template)
-		template = s->desc.ext_ctx;
 	if (template && s->desc.ext_new) {
 		e->ext = s->desc.ext_new(template, now);
 		if (!e->ext)
@@ -172,6 +186,8 @@ err_free:
 
 void elem_free(const struct set *s, struct set_elem *e)
 {
+	if (elem_is_bare(e))
+		return;
 	if (e->ext)
 		s->desc.ext_free(e->ext);
 	free(e->comment);
@@ -186,26 +202,26 @@ void elem_data_use(const struct set *s, struct set_elem *e, int delta)
 
 void elem_attach(struct set *s, struct set_elem *e)
 {
-	if (e->catchall) {
+	if (elem_is_catchall(e)) {
 		s->store.catchall = e;
 	} else {
 		s->ops->insert(s, e);
 		s->store.n++;
 	}
-	if (e->expires != UINT64_MAX)
+	if (elem_expires(e) != UINT64_MAX)
 		expiry_insert(&s->store.expiry, e);
 	elem_data_use(s, e, 1);
 }
 
 void elem_detach(struct set *s, struct set_elem *e)
 {
-	if (e->catchall) {
+	if (elem_is_catchall(e)) {
 		s->store.catchall = NULL;
 	} else {
 		s->store.n--;
 		s->ops->remove(s, e);
 	}
-	if (e->expiry_pos != EXPIRY_NONE)
+	if (!elem_is_bare(e) && e->expiry_pos != EXPIRY_NONE)
 		expiry_remove(&s->store.expiry, e);
 	elem_data_use(s, e, -1);
 }
@@ -313,7 +329,7 @@ static int item_keys(const struct set *s, const struct set_item *item, const uin
 /* A re-add: a timeout that differs begins anew, an expiry is taken over as it is given. */
 static int refresh(struct set *s, struct set_elem *e, struct lifetime t, uint64_t now)
 {
-	if (t.timeout == e->timeout && !t.expires_in)
+	if (t.timeout == elem_timeout(e) && !t.expires_in)
 		return 0;
 	int err = expiry_reserve(&s->store.expiry, 1);
 	if (err)
@@ -331,8 +347,10 @@ static int add_new(struct set *s, const struct set_item *item, const uint8_t *lo
 	int err = elem_new(s, lo, hi, item->data, item->comment, item->template, now, &e);
 	if (err)
 		return err;
-	e->timeout = t.timeout;
-	e->expires = expiry_at(now, t.expires_in ? t.expires_in : t.timeout);
+	if (t.timeout) {
+		e->timeout = t.timeout;
+		e->expires = expiry_at(now, t.expires_in ? t.expires_in : t.timeout);
+	}
 	elem_attach(s, e);
 	journal_added(s, e);
 	*out = e;
@@ -451,7 +469,7 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		return err;
 	struct set_elem *e = find_live(s, lo, hi, now);
 	if (e) {
-		if (mode == SET_UPDATE_REFRESH && e->timeout && t.timeout) {
+		if (mode == SET_UPDATE_REFRESH && elem_timeout(e) && t.timeout) {
 			err = expiry_reserve(&s->store.expiry, 1);
 			if (err)
 				return err;
@@ -481,12 +499,12 @@ int set_remove(struct set *s, const void *key, uint64_t now)
 
 const void *set_elem_data(const struct set *s, const struct set_elem *e)
 {
-	return s->desc.data_len ? e->bytes + s->off_data : NULL;
+	return s->desc.data_len && !elem_is_bare(e) ? e->bytes + s->off_data : NULL;
 }
 
 void *set_elem_ext(const struct set *s, const struct set_elem *e)
 {
-	return e->ext;
+	return elem_ext(e);
 }
 
 /* --- counts and time ------------------------------------------------------------------------ */

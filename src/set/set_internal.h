@@ -44,6 +44,21 @@ struct set_elem {
 			  */
 };
 
+/*
+ * An element that has a key, or range, and nothing else may have no memory of its own: it is bare,
+ * bit 0 of its handle is set, and the kind that made the handle reads it.
+ */
+static inline bool elem_is_bare(const struct set_elem *e)
+{
+	return (uintptr_t)e & 1;
+}
+
+/* First and last key of an element; buf is where they are if they are nowhere else. */
+struct elem_keys {
+	const uint8_t *lo, *hi;
+	uint8_t buf[16];
+};
+
 /* The elements whose time will come, soonest first: see expiry.c. */
 struct expiry {
 	struct expiry_slot *slots;
@@ -89,6 +104,9 @@ struct set {
 
 struct set_ops {
 	const char *name;
+	/* A bare element, or NULL where this kind has none for the range. May be NULL itself. */
+	struct set_elem *(*bare)(const struct set *s, const uint8_t *lo, const uint8_t *hi);
+	void (*bare_keys)(const struct set *s, const struct set_elem *e, struct elem_keys *out);
 	/* The element with this key or range, live or not; NULL. */
 	struct set_elem *(*find)(const struct set *s, const uint8_t *lo, const uint8_t *hi);
 	/* A live element that keeps lo..hi from being added; NULL for none. */
@@ -98,8 +116,8 @@ struct set_ops {
 	struct set_elem *(*match)(const struct set *s, const uint8_t *key, uint64_t now);
 	uint64_t (*lookup)(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
 			   const uint64_t *now, struct set_elem **hit);
-	/* Makes room for n insertions. */
-	int (*reserve)(struct set *s, size_t n);
+	/* Makes room for n insertions of ranges within lo..hi. */
+	int (*reserve)(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n);
 	/* Cannot fail: room was reserved, or the element stood there when the transaction began. */
 	void (*insert)(struct set *s, struct set_elem *e);
 	void (*remove)(struct set *s, struct set_elem *e);
@@ -131,7 +149,42 @@ static inline uint8_t *elem_data(const struct set *s, struct set_elem *e)
 
 static inline bool elem_live(const struct set_elem *e, uint64_t now)
 {
-	return now < e->expires;
+	return elem_is_bare(e) || now < e->expires;
+}
+
+static inline bool elem_is_catchall(const struct set_elem *e)
+{
+	return !elem_is_bare(e) && e->catchall;
+}
+
+static inline uint64_t elem_timeout(const struct set_elem *e)
+{
+	return elem_is_bare(e) ? 0 : e->timeout;
+}
+
+static inline uint64_t elem_expires(const struct set_elem *e)
+{
+	return elem_is_bare(e) ? UINT64_MAX : e->expires;
+}
+
+static inline const char *elem_comment(const struct set_elem *e)
+{
+	return elem_is_bare(e) ? NULL : e->comment;
+}
+
+static inline void *elem_ext(const struct set_elem *e)
+{
+	return elem_is_bare(e) ? NULL : e->ext;
+}
+
+static inline void elem_keys(const struct set *s, struct set_elem *e, struct elem_keys *out)
+{
+	if (elem_is_bare(e)) {
+		s->ops->bare_keys(s, e, out);
+	} else {
+		out->lo = elem_lo(e);
+		out->hi = elem_hi(s, e);
+	}
 }
 
 /* Elements that count against `size`. */
@@ -152,9 +205,9 @@ void elem_detach(struct set *s, struct set_elem *e);
 void elem_free(const struct set *s, struct set_elem *e);
 void elem_data_use(const struct set *s, struct set_elem *e, int delta);
 void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires);
-/* Makes room for n elements to be attached. */
-int elems_reserve(struct set *s, size_t n);
-/* A new element that stands nowhere yet; room for it is made. */
+/* Makes room for n elements within lo..hi (NULL: the catch-all) to be attached. */
+int elems_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n);
+/* A new element that stands nowhere yet and does not expire; room for it is made. */
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
 
