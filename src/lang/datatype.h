@@ -33,7 +33,6 @@ struct datatype {
 	uint8_t radix;		 /* how plain numbers print: 10 or 16 */
 	uint8_t digits;		 /* of radix 16: how many at least */
 	bool prefix;		 /* a mask of leading ones prints as /n */
-	bool concat_only_bytes;	 /* reserved width in a concatenation is whole bytes */
 	const struct symbol *symbols; /* ends with a NULL name; printed when matched exactly */
 	bool symbols_print;	 /* false: names are read but numbers are printed (ports) */
 	const struct datatype *parent; /* whose parse, print and symbols serve where these are NULL */

@@ -67,6 +67,10 @@ void json_each(struct json_in *in, json_t *v, void (*fn)(struct json_in *in, jso
 struct expr *json_in_expr(struct json_in *in, json_t *v);
 /* {NAME: v} */
 struct expr *json_in_named_expr(struct json_in *in, const char *name, json_t *v);
+/* What reads the packet, {"payload": ...} and its kin; NULL if `name` is none of them. */
+struct expr *json_in_selector(struct json_in *in, const char *name, json_t *v);
+/* "family": 2 for ip, 10 for ip6, 0 if it is not there. */
+uint8_t json_in_nfproto(struct json_in *in, json_t *o);
 /* The member as an expression, NULL if it is not there. */
 struct expr *json_get_expr(struct json_in *in, json_t *o, const char *key);
 struct expr *json_need_expr(struct json_in *in, json_t *o, const char *key);

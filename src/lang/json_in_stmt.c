@@ -380,14 +380,6 @@ static struct stmt *flow_stmt(struct json_in *in, json_t *v)
 
 /* --- NAT and its kin ---------------------------------------------------------------------- */
 
-static uint8_t nfproto_of(struct json_in *in, json_t *v)
-{
-	static const char *const families[] = {"ip", "ip6", NULL};
-	int family = json_get_word(in, v, "family", families, "family");
-
-	return family < 0 ? 0 : family ? 10 : 2;
-}
-
 static struct stmt *nat_stmt(struct json_in *in, json_t *v, enum nat_kind kind)
 {
 	static const char *const flags[] = {"random", "fully-random", "persistent", "netmap"};
@@ -400,7 +392,7 @@ static struct stmt *nat_stmt(struct json_in *in, json_t *v, enum nat_kind kind)
 	json_members(in, v,
 		     kind == NAT_SNAT || kind == NAT_DNAT ? "family addr port flags type_flags"
 							  : "port flags");
-	s->nat.nfproto = nfproto_of(in, v);
+	s->nat.nfproto = json_in_nfproto(in, v);
 	s->nat.addr = json_get_expr(in, v, "addr");
 	s->nat.port = json_get_expr(in, v, "port");
 	s->nat.flags =
@@ -414,7 +406,7 @@ static struct stmt *tproxy_stmt(struct json_in *in, json_t *v)
 	struct stmt *s = stmt_at(in, ST_TPROXY);
 
 	json_members(in, v, "family addr port");
-	s->nat.nfproto = nfproto_of(in, v);
+	s->nat.nfproto = json_in_nfproto(in, v);
 	s->nat.addr = json_get_expr(in, v, "addr");
 	s->nat.port = json_get_expr(in, v, "port");
 	if (!s->nat.addr && !s->nat.port)
@@ -438,7 +430,7 @@ static struct stmt *fwd_stmt(struct json_in *in, json_t *v)
 
 	json_members(in, v, "dev family addr");
 	s->dup.dev = json_need_expr(in, v, "dev");
-	s->dup.nfproto = nfproto_of(in, v);
+	s->dup.nfproto = json_in_nfproto(in, v);
 	s->dup.to = json_get_expr(in, v, "addr");
 	if (!s->dup.to != !s->dup.nfproto)
 		json_fail(in, "Either both of family and addr or none of them required");
