@@ -218,7 +218,7 @@ unsigned key_len(const struct set_type *t);
 
 /* How many edits lie between the text and the name; what still counts as near. */
 unsigned suggest_distance(const char *text, size_t len, const char *name);
-unsigned suggest_limit(size_t len);
+unsigned suggest_limit(size_t a, size_t b);
 /* The name nearest to `name` among the table's chains, sets, ...; NULL if none is near. */
 const char *suggest_name(const struct model_link *head, enum model_noun noun, const char *name);
 

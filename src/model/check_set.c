@@ -131,14 +131,14 @@ int object_missing(struct eval *ev, struct loc loc, enum obj_kind kind, const ch
 {
 	const struct model_link *head = &ev->c->table->objects;
 	const char *found = NULL;
-	unsigned best = suggest_limit(strlen(name)) + 1;
+	unsigned best = UINT32_MAX;
 
 	for (const struct model_link *l = head->next; l && l != head; l = l->next) {
 		const struct model_object *o = container_of(l, struct model_object, link);
 		unsigned d = o->kind == kind ? suggest_distance(name, strlen(name), o->name)
 					     : UINT32_MAX;
 
-		if (d < best) {
+		if (d < best && d <= suggest_limit(strlen(name), strlen(o->name))) {
 			best = d;
 			found = o->name;
 		}

@@ -33,9 +33,13 @@ unsigned suggest_distance(const char *text, size_t len, const char *name)
 	return row[n];
 }
 
-unsigned suggest_limit(size_t len)
+unsigned suggest_limit(size_t a, size_t b)
 {
-	return (unsigned)len / 2 + 1;
+	size_t longer = MAX(a, b);
+
+	if (longer <= 1)
+		return 0;
+	return a == b ? MAX((unsigned)(longer + 2) / 3, 2u) : (unsigned)(longer + 1) / 2;
 }
 
 static const char *link_name(const struct model_link *l, enum model_noun noun)
@@ -59,14 +63,14 @@ static const char *link_name(const struct model_link *l, enum model_noun noun)
 const char *suggest_name(const struct model_link *head, enum model_noun noun, const char *name)
 {
 	size_t len = strlen(name);
-	unsigned best = suggest_limit(len) + 1;
+	unsigned best = UINT32_MAX;
 	const char *found = NULL;
 
 	for (const struct model_link *l = head->next; l && l != head; l = l->next) {
 		const char *candidate = link_name(l, noun);
 		unsigned d = candidate ? suggest_distance(name, len, candidate) : UINT32_MAX;
 
-		if (d < best) {
+		if (d < best && d <= suggest_limit(len, strlen(candidate))) {
 			best = d;
 			found = candidate;
 		}

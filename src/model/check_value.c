@@ -144,7 +144,7 @@ static int parse_error(struct eval *ev, const struct expr *e, const struct datat
 				best = s->name;
 			}
 		}
-		if (best && best_score <= suggest_limit(len))
+		if (best && best_score <= suggest_limit(len, strlen(best)))
 			return check_error(ev, e->loc,
 					   "Could not parse %s expression; did you mean `%s'?",
 					   t->desc, best);

@@ -27,16 +27,6 @@ int fail_errno(struct apply *a, struct loc loc, int err)
 	return err == -ENOMEM ? err : fail_kernel(a, loc, err);
 }
 
-/* How many edits may lie between two names that are alike: as nft's answers show. */
-static unsigned near_limit(size_t a, size_t b)
-{
-	size_t longer = MAX(a, b);
-
-	if (longer <= 1)
-		return 0;
-	return a == b ? MAX((unsigned)(longer + 2) / 3, 2u) : (unsigned)(longer + 1) / 2;
-}
-
 struct nearest {
 	const char *wanted;
 	size_t len;
@@ -48,13 +38,9 @@ struct nearest {
 static void nearest_try(struct nearest *n, const char *name, const void *item,
 			const struct model_table *t)
 {
-	size_t len = strlen(name);
-	unsigned limit = near_limit(n->len, len);
-
-	if (!limit)
-		return;
 	unsigned d = suggest_distance(n->wanted, n->len, name);
-	if (d <= limit && d < n->distance) {
+
+	if (d < n->distance && d <= suggest_limit(n->len, strlen(name))) {
 		n->distance = d;
 		n->item = item;
 		n->table = t;

@@ -9,6 +9,8 @@
 
 #include "model/model_internal.h"
 
+enum { LOG_KEPT = 1024 };
+
 int log_reserve(struct model *m, size_t n)
 {
 	return vec_reserve(&m->log, m->log.n + n);
@@ -173,10 +175,13 @@ static void free_logged(struct model *m, enum undo_kind kind)
 				item_free(u->noun, u->item);
 }
 
+/* A large log is not kept for the next transaction. */
 static void end(struct model *m)
 {
 	m->log.n = 0;
 	m->touched.n = 0;
+	if (m->log.cap > LOG_KEPT)
+		vec_free(&m->log);
 	m->open = false;
 }
 

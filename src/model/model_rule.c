@@ -12,7 +12,7 @@
 
 #include "model/model_internal.h"
 
-enum { RULE_ARENA_FIRST = 512 };
+enum { NODE_ALIGN = 16 };
 
 struct building {
 	struct model *m;
@@ -29,7 +29,6 @@ static struct model_rule *rule_new(struct model_chain *c)
 	link_init(&r->link);
 	link_init(&r->jump);
 	link_init(&r->anonymous);
-	r->arena.first = RULE_ARENA_FIRST;
 	r->chain = c;
 	return r;
 }
@@ -87,6 +86,29 @@ static int rule_number(struct building *b)
 	return err ? err : stmts_state_new(b->rule->decl.stmts, b->now);
 }
 
+static int size_visit(void *arg, struct expr *e, const struct stmt *s)
+{
+	size_t *size = arg;
+
+	*size += sizeof(*e) + NODE_ALIGN;
+	if (e->kind == EX_ELEM)
+		*size += sizeof(*e->elem);
+	if (e->kind == EX_SET || e->kind == EX_CONCAT || e->kind == EX_LIST)
+		*size += e->list.n * sizeof(*e->list.items) + NODE_ALIGN;
+	return 0;
+}
+
+/* What a copy of the rule takes, near enough for one block: there may be very many rules. */
+static size_t decl_size(const struct rule_decl *d)
+{
+	size_t size = d->comment ? strlen(d->comment) + NODE_ALIGN : NODE_ALIGN;
+
+	for (const struct stmt *s = d->stmts; s; s = s->next)
+		size += sizeof(*s);
+	stmts_visit(d->stmts, size_visit, &size);
+	return size;
+}
+
 static void decl_clone(struct arena *a, void *to, const void *from)
 {
 	const struct rule_decl *f = from;
@@ -132,6 +154,7 @@ static int rule_make(struct apply *a, struct model_chain *c, uint64_t handle,
 	if (!r)
 		return -ENOMEM;
 	struct building b = {a->m, r, a->now};
+	r->arena.first = decl_size(&d);
 	err = arena_try(&r->arena, decl_clone, &r->decl, &d);
 	if (!err)
 		err = rule_number(&b);
