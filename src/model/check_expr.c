@@ -435,7 +435,8 @@ static int binop_check(struct eval *ev, struct expr **ep)
 		struct expr *r = e->pair.right;
 
 		if (r->kind == EX_SET || r->kind == EX_SETREF || r->kind == EX_CONCAT ||
-		    r->kind == EX_RANGE || r->kind == EX_VERDICT || r->kind == EX_PREFIX)
+		    r->kind == EX_RANGE || r->kind == EX_VERDICT || r->kind == EX_PREFIX ||
+		    !r->type || type_basis(r->type) == TBASE_STRING)
 			return check_error2(ev, r->loc, l->loc,
 					    "Binary operation (%s) is undefined for %s expressions",
 					    op_names[e->op], expr_kind_name(r));

@@ -149,7 +149,8 @@ struct listing {
 
 static void release(struct listing *l, unsigned base)
 {
-	if (!l->deps[base])
+	/* An arp table has no transport header to read a field of again. */
+	if (!l->deps[base] || (l->family == FAMILY_ARP && base == PB_TH))
 		return;
 	l->deps[base]->hidden = true;
 	l->deps[base] = NULL;
@@ -217,7 +218,7 @@ static const struct proto_header *header_at(const struct listing *l, unsigned ba
 {
 	const struct proto_header *h = l->pctx.at[base];
 
-	if (l->pctx.several >> base & 1)
+	if (l->pctx.several >> base & 1 || (l->family == FAMILY_ARP && base == PB_TH))
 		return NULL;
 	if (h == &proto_unknown || h == &proto_any_inet || h == &proto_any_netdev)
 		return NULL;

@@ -99,7 +99,7 @@ static void normalise_mask(struct eval *ev, struct expr *e)
 		e->pair.right = flag_list(ev, mask);
 		return;
 	}
-	if (same_width_ones(mask)) {
+	if (same_width_ones(mask) && mask->bits % 8 == 0) {
 		e->pair.left = b->pair.left;
 		return;
 	}

@@ -458,8 +458,11 @@ static int set_check(struct eval *ev, struct stmt *s)
 
 static int meter_check(struct eval *ev, struct stmt *s)
 {
-	int err = expr_check_as(ev, &s->meter.elem->key, NULL, 0);
+	int err;
 
+	if (!s->meter.name)
+		return check_error(ev, s->loc, "a meter needs a name");
+	err = expr_check_as(ev, &s->meter.elem->key, NULL, 0);
 	if (err)
 		return err;
 	if (!s->meter.size)
@@ -477,10 +480,8 @@ static int queue_check(struct eval *ev, struct stmt *s)
 	struct expr *e;
 	int err;
 
-	if (!s->queue.num) {
+	if (!s->queue.num)
 		s->queue.num = expr_number(ev->a, s->loc, &type_integer, 0, 16);
-		return 0;
-	}
 	err = expr_check_as(ev, &s->queue.num, &want, UINT16_MAX);
 	if (err)
 		return err;
