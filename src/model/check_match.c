@@ -229,13 +229,15 @@ static int check_right(struct eval *ev, struct expr *e)
 	return 0;
 }
 
-/* { x } means x. */
-static void unwrap_set(struct expr *e, bool single)
+/*
+ * { x } means x. So does a set whose elements merge into one: nft keeps the braces of such a set,
+ * and drops them when it reads its own listing.
+ */
+static void unwrap_set(struct expr *e)
 {
 	struct expr *set = e->pair.right, *one;
 
-	/* Not one that became single: nft does not see that either. */
-	if (!single || set->kind != EX_SET || set->list.n != 1 || e->pair.left->kind == EX_CONCAT)
+	if (set->kind != EX_SET || set->list.n != 1 || e->pair.left->kind == EX_CONCAT)
 		return;
 	one = set->list.items[0];
 	if (one->kind == EX_ELEM) {
@@ -319,7 +321,6 @@ static int resolve_operator(struct eval *ev, struct expr *e)
 int match_check(struct eval *ev, struct stmt *s)
 {
 	struct expr *e = s->expr;
-	bool single;
 	int err;
 
 	if (e->kind != EX_COMPARE) {
@@ -336,11 +337,10 @@ int match_check(struct eval *ev, struct stmt *s)
 		return check_error(ev, e->pair.left->loc, "expression has no type");
 	e->type = &type_boolean;
 	e->bits = 1;
-	single = e->pair.right->kind == EX_SET && e->pair.right->list.n == 1;
 	err = check_right(ev, e);
 	if (err)
 		return err;
-	unwrap_set(e, single);
+	unwrap_set(e);
 	err = resolve_operator(ev, e);
 	if (err)
 		return err;

@@ -94,8 +94,8 @@ static uint32_t kind_flags(const struct set_decl *d)
 static bool decl_same(const struct set_decl *a, const struct set_decl *b)
 {
 	/* What rules write to becomes dynamic by that, see set_written(). */
-	return !((kind_flags(a) ^ kind_flags(b)) & ~(uint32_t)SETF_DYNAMIC) && type_same(&a->key, &b->key) &&
-	       type_same(&a->data, &b->data) && a->obj == b->obj;
+	return !((kind_flags(a) ^ kind_flags(b)) & ~(uint32_t)SETF_DYNAMIC) &&
+	       type_same(&a->key, &b->key) && type_same(&a->data, &b->data) && a->obj == b->obj;
 }
 
 /* What `add set` may change of a set that is there: size, timeout, gc-interval. */

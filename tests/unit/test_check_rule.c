@@ -92,10 +92,10 @@ static const struct listed listed[] = {
 	{"ip", INPUT, "ct state new,established", "ct state established,new"},
 	/* Sets. */
 	{"ip", INPUT, "ip saddr { 1.2.3.4 }", "ip saddr 1.2.3.4"},
-	{"ip", INPUT, "ip saddr { 1.2.3.4, 1.2.3.4 }", "ip saddr { 1.2.3.4 }"},
+	{"ip", INPUT, "ip saddr { 1.2.3.4, 1.2.3.4 }", "ip saddr 1.2.3.4"},
 	{"ip", INPUT, "tcp dport { 3, 1, 2 }", "tcp dport { 1, 2, 3 }"},
 	{"ip", INPUT, "tcp dport { 1, 2, 3-5, 7 }", "tcp dport { 1-5, 7 }"},
-	{"ip", INPUT, "ip saddr { 10.0.0.0/8, 11.0.0.0/8 }", "ip saddr { 10.0.0.0/7 }"},
+	{"ip", INPUT, "ip saddr { 10.0.0.0/8, 11.0.0.0/8 }", "ip saddr 10.0.0.0/7"},
 	{"ip", INPUT, "ip saddr { { 3.3.3.3, 1.1.1.1 }, 2.2.2.2 }",
 	 "ip saddr { 1.1.1.1, 2.2.2.2, 3.3.3.3 }"},
 	{"ip", INPUT, "ip saddr . tcp dport { 10.0.0.0-10.255.255.255 . 5 }",
@@ -155,8 +155,7 @@ static void test_listed_again(void **state)
 
 		if (err)
 			fail_msg("%s: %s: %s", l->family, once, got);
-		if (!strstr(once, "{ 1.2.3.4 }") && !strstr(once, "{ 10.0.0.0/7 }"))
-			assert_string_equal(got, once);
+		assert_string_equal(got, once);
 		free(got);
 	}
 }

@@ -230,8 +230,9 @@ static uint32_t next_random(uint32_t *seed)
 /* What the set of ports lists as: runs if there was a range, else values. */
 static void naive_listing(const bool *in, bool interval, char *out, size_t size)
 {
-	size_t n = (size_t)snprintf(out, size, "tcp dport {");
-	const char *comma = " ";
+	size_t n = (size_t)snprintf(out, size, "tcp dport { ");
+	const char *comma = "";
+	unsigned runs = 0;
 
 	for (unsigned i = 0; i < PORTS; i++) {
 		unsigned end = i;
@@ -245,8 +246,13 @@ static void naive_listing(const bool *in, bool interval, char *out, size_t size)
 			n += (size_t)snprintf(out + n, size - n, "-%u", end);
 		comma = ", ";
 		i = end;
+		runs++;
 	}
-	snprintf(out + n, size - n, " }");
+	if (runs == 1)
+		memmove(out + strlen("tcp dport "), out + strlen("tcp dport { "),
+			n - strlen("tcp dport { ") + 1);
+	else
+		snprintf(out + n, size - n, " }");
 }
 
 static void test_merge_random(void **state)
