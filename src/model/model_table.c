@@ -17,8 +17,8 @@ static int table_add(struct apply *a)
 	if (t && c->op == CMD_CREATE)
 		return fail_kernel(a, c->table.loc, EEXIST);
 	if (t) {
-		/* A comment is of the first declaration; a declaration with no flags keeps them. */
-		if (!c->table_decl.flags || t->flags == c->table_decl.flags)
+		/* The comment is that of the first declaration, the flags are those of the last. */
+		if (t->flags == c->table_decl.flags)
 			return 0;
 		err = log_reserve(m, 1);
 		if (err)
