@@ -63,8 +63,11 @@ int tamis_new(const struct tamis_config *config, struct tamis **out)
 	t->env = (struct lang_env){.arg = t,
 				   .ifindex = env_ifindex,
 				   .ifname = env_ifname,
+				   .names = &t->names,
 				   .utc_offset = config->utc_offset};
-	err = interface_table_new(&t->interfaces);
+	err = host_names_load(&t->names_arena, "/etc/iproute2", "/etc/connlabel.conf", &t->names);
+	if (!err)
+		err = interface_table_new(&t->interfaces);
 	if (err)
 		goto err_free;
 	err = -ENOMEM;
@@ -98,6 +101,7 @@ void tamis_free(struct tamis *t)
 	local_free(&t->local);
 	interface_table_free(t->interfaces);
 	vec_free(&t->timed);
+	arena_free(&t->names_arena);
 	free(t);
 }
 

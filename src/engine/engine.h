@@ -12,6 +12,7 @@
 
 #include <tamis/tamis.h>
 
+#include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "compile/compile.h"
@@ -22,7 +23,9 @@
 #include "model/model.h"
 
 struct tamis {
-	struct lang_env env; /* of the model */
+	struct lang_env env;	  /* of the model */
+	struct arena names_arena; /* of names */
+	struct host_names names;  /* of marks, realms, ... as the host's files have them */
 	struct interface_table *interfaces;
 	struct local local;
 	struct model *model;
