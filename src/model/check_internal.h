@@ -36,9 +36,8 @@ struct eval {
 	struct arena *a;
 	struct proto_ctx pctx;
 	struct rule_decl *rule;
-	struct stmt **at;  /* where a dependency goes: the link to the present statement; NULL
-			      outside of rules (elements, `typeof`): no dependencies */
-	struct stmt *stmt; /* the present statement */
+	struct stmt **at; /* where a dependency goes: the link to the present statement; NULL
+			     outside of rules (elements, `typeof`): no dependencies */
 	const struct set_type *want; /* the type that symbols take; NULL: none */
 	uint64_t max;		     /* the largest number allowed, 0: what the type allows */
 	unsigned depth;

@@ -49,7 +49,6 @@ int rule_check(struct check *c, struct rule_decl *r, unsigned depth)
 					    last->kind == ST_QUEUE ? keyword_loc(&ev, last->loc)
 								   : last->loc,
 					    "Statement after terminal statement has no effect");
-		ev.stmt = s;
 		err = stmt_check(&ev, s);
 		if (err)
 			return err;

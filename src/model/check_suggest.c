@@ -2,8 +2,8 @@
 /*
  * check_suggest: "did you mean": the nearest name to one that is not there.
  *
- * Distance is Levenshtein's, in one row of at most NAME_SHOWN_MAX + 1 numbers; longer names are not
- * compared. Cost: the product of the lengths, for each candidate; only after an error.
+ * Distance is Levenshtein's, in one row of at most NAME_COMPARED_MAX + 1 numbers; longer names are
+ * not compared. Cost: the product of the lengths, for each candidate; only after an error.
  */
 #include "model/check_internal.h"
 
