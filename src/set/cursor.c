@@ -26,9 +26,11 @@ struct set_cursor {
 
 void set_elem_view(const struct set *s, struct set_elem *e, uint64_t now, struct set_view *out)
 {
-	uint64_t expires = elem_expires(e);
+	uint64_t expires = elem_expires(e), timeout = elem_timeout(e);
 	struct elem_keys k;
 
+	if (s->store.table && !elem_is_catchall(e))
+		hash_set_lifetime(s, e, &timeout, &expires);
 	elem_keys(s, e, &k);
 	out->elem = e;
 	out->catchall = elem_is_catchall(e);
@@ -37,12 +39,14 @@ void set_elem_view(const struct set *s, struct set_elem *e, uint64_t now, struct
 	out->data = set_elem_data(s, e);
 	out->ext = elem_ext(e);
 	out->comment = elem_comment(e);
-	out->timeout_ns = elem_timeout(e);
+	out->timeout_ns = timeout;
 	out->expires_in_ns = expires == UINT64_MAX ? 0 : expires > now ? expires - now : 1;
 }
 
 struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, uint64_t now)
 {
+	if (lo && s->store.table)
+		return hi && memcmp(lo, hi, s->key_len) ? NULL : s->ops->match(s, lo, now);
 	struct set_elem *e = lo ? s->ops->find(s, lo, hi ? hi : lo) : s->store.catchall;
 	return e && elem_live(e, now) ? e : NULL;
 }
@@ -108,6 +112,16 @@ static void collect(void *ctx, struct set_elem *e)
 	struct elem_keys k;
 	elem_keys(c->s, e, &k);
 	struct item it = {key_prefix(c->s, k.lo), e, e};
+	c->error = vec_push(&c->items, it);
+}
+
+static void collect_key(void *ctx, struct set_elem *e, const uint8_t *key, uint64_t expires)
+{
+	struct set_cursor *c = ctx;
+
+	if (expires <= c->now || c->error)
+		return;
+	struct item it = {key_prefix(c->s, key), e, e};
 	c->error = vec_push(&c->items, it);
 }
 
@@ -194,8 +208,11 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 		return -ENOMEM;
 	c->s = s;
 	c->now = now;
-	c->error = vec_reserve(&c->items, s->store.n + 1);
-	if (!c->error)
+	const struct hash_table *table = s->store.table;
+	c->error = vec_reserve(&c->items, (table ? hash_table_count(table) : s->store.n) + 1);
+	if (!c->error && table)
+		hash_table_each(table, collect_key, c);
+	else if (!c->error)
 		s->ops->each(&s->store, collect, c);
 	if (c->error) {
 		int err = c->error;

@@ -1,158 +1,375 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash_set: exact keys in a chained hash table.
+ * hash_set: sets and maps of exact keys, on a hash_table.
  *
- * The hash is SipHash with the set's own secret, so that colliding keys cannot be chosen. Chains
- * are one element long on average. The table doubles and halves in one go; if there is no memory
- * for that it stays as it is and chains grow longer: inserting cannot fail. A batch hashes all its
- * keys first, prefetching buckets, then the first element of each chain, then compares.
+ * An element that has nothing but a key and a lifetime is a slot of the table and no more. One with
+ * data, comment or state has a record besides, a struct set_elem with the key; expiry and timeout
+ * stand in the table for both. The timeout of an element that has the default with which the set
+ * was made is not stored.
+ *
+ * Locks: the segment of the key is held from finding an element to the end of its change, so that
+ * of two threads that add the same key one finds the other's. The journal is written before.
  */
 #include "set/set_internal.h"
 
-enum { BUCKETS_MIN = 16 };
-
-static inline struct set_elem **bucket_of(const struct set_store *st, uint64_t hash)
+static void elem_free_now(struct rcu_head *head)
 {
-	if (!st->buckets)
-		return (struct set_elem **)&st->first;
-	return &st->buckets[hash & (st->n_buckets - 1)];
+	struct set_elem *e = container_of(head, struct set_elem, record.rcu);
+
+	if (e->ext)
+		e->record.ext_free(e->ext);
+	free(e->comment);
+	free(e);
 }
 
-static inline struct set_elem *chain_find(const struct set *s, struct set_elem *e, uint64_t hash,
-					  const uint8_t *key)
+void hash_set_elem_free(struct rcu *rcu, struct set_elem *e)
 {
-	for (; e; e = e->chain.next)
-		if (e->chain.hash == hash && !memcmp(e->bytes, key, s->key_len))
-			return e;
-	return NULL;
+	rcu_defer(rcu, &e->record.rcu, elem_free_now, sizeof(*e));
 }
 
-static struct set_elem *hash_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+static void record_free(struct rcu *rcu, void *record)
 {
-	uint64_t hash = hash_bytes(&s->secret, lo, s->key_len);
-	return chain_find(s, *bucket_of(&s->store, hash), hash, lo);
+	hash_set_elem_free(rcu, record);
 }
 
-static struct set_elem *hash_conflict(const struct set *s, const uint8_t *lo, const uint8_t *hi,
-				      uint64_t now)
+int hash_set_table(struct set *s, struct hash_table **out)
 {
-	return NULL;
+	struct hash_table_config config = {
+		.rcu = s->desc.rcu, .key_len = s->key_len, .record_free = record_free};
+	return hash_table_new(&config, out);
 }
+
+void hash_set_publish(struct set *s)
+{
+	__atomic_store_n(&s->published, s->store.table, __ATOMIC_RELEASE);
+}
+
+void hash_set_begin(struct set *s)
+{
+	hash_table_begin(s->store.table, !s->desc.rcu);
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------ */
+
+static void lifetime_words(const struct set *s, uint64_t timeout, uint64_t expires,
+			   uint64_t word[HASH_COLUMNS])
+{
+	word[HASH_EXPIRES] = expires == UINT64_MAX ? 0 : expires;
+	word[HASH_TIMEOUT] = timeout == s->base_timeout && word[HASH_EXPIRES] ? 0 : timeout;
+}
+
+static void pos_lifetime(const struct set *s, const struct hash_pos *pos, uint64_t *timeout,
+			 uint64_t *expires)
+{
+	uint64_t end = hash_pos_word(pos, HASH_EXPIRES);
+	*timeout = hash_pos_word(pos, HASH_TIMEOUT);
+	if (end && !*timeout)
+		*timeout = s->base_timeout;
+	*expires = end ? end : UINT64_MAX;
+}
+
+static int set_lifetime(const struct set *s, struct hash_pos *pos, uint64_t timeout,
+			uint64_t expires)
+{
+	uint64_t word[HASH_COLUMNS], before = hash_pos_word(pos, HASH_TIMEOUT);
+
+	lifetime_words(s, timeout, expires, word);
+	int err = hash_pos_set_word(pos, HASH_TIMEOUT, word[HASH_TIMEOUT]);
+	if (err)
+		return err;
+	err = hash_pos_set_word(pos, HASH_EXPIRES, word[HASH_EXPIRES]);
+	if (err)
+		hash_pos_set_word(pos, HASH_TIMEOUT, before);
+	return err;
+}
+
+static int change_lifetime(struct set *s, struct hash_pos *pos, uint64_t timeout, uint64_t expires)
+{
+	uint64_t old_timeout, old_expires;
+	int err = 0;
+
+	pos_lifetime(s, pos, &old_timeout, &old_expires);
+	if (s->open && hash_pos_is_old(pos))
+		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires);
+	return err ? err : set_lifetime(s, pos, timeout, expires);
+}
+
+/* --- one element ---------------------------------------------------------------------------- */
+
+static bool pos_live(const struct hash_pos *pos, uint64_t now)
+{
+	uint64_t end = hash_pos_word(pos, HASH_EXPIRES);
+	return !end || now < end;
+}
+
+/* Takes the element at pos out and unlocks. */
+static void drop(struct set *s, struct hash_pos *pos)
+{
+	elem_data_use(s, hash_pos_elem(pos), -1);
+	hash_table_drop(pos);
+}
+
+/*
+ * Locks the key's place and finds its live element; an expired one is taken out of the way.
+ * 1, 0 or -ENOMEM, and then nothing is locked.
+ */
+static int find_live(struct set *s, const uint8_t *key, uint64_t now, struct hash_pos *pos)
+{
+	while (hash_table_lock(s->store.table, key, pos)) {
+		if (pos_live(pos, now))
+			return 1;
+		int err = journal_key_expired(s, key);
+		if (err) {
+			hash_table_unlock(pos);
+			return err;
+		}
+		drop(s, pos);
+		__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *item,
+		   struct lifetime t, uint64_t now)
+{
+	bool state = (item->template || s->desc.ext_ctx) && s->desc.ext_new;
+	uint64_t word[HASH_COLUMNS] = {0};
+	struct set_elem *e = NULL;
+	int err = journal_key(s, pos->key);
+	if (!err && (s->desc.data_len || item->comment || state))
+		err = elem_make(s, pos->key, pos->key, item->data, item->comment,
+				item->template ? item->template : s->desc.ext_ctx, now, &e);
+	if (err)
+		return err;
+	lifetime_words(s, t.timeout, expiry_at(now, t.expires_in ? t.expires_in : t.timeout), word);
+	word[HASH_RECORD] = (uintptr_t)e;
+	err = hash_table_put(pos, word);
+	if (!err && e)
+		elem_data_use(s, e, 1);
+	else if (e)
+		record_free(NULL, e);
+	return err;
+}
+
+/* True if there is room for one more, once what has expired is out. Nothing is locked. */
+static bool has_room(struct set *s, uint64_t now)
+{
+	unsigned steps = UINT32_MAX;
+
+	while (s->desc.size && hash_table_count(s->store.table) >= s->desc.size)
+		if (!hash_set_gc(s, now, 1, &steps))
+			return false;
+	return true;
+}
+
+/* The live element at pos (1), or room and a locked place for it (0), or an error. */
+static int find_or_room(struct set *s, const uint8_t *key, uint64_t now, struct hash_pos *pos)
+{
+	for (;;) {
+		int found = find_live(s, key, now, pos);
+		if (found || !s->desc.size || hash_table_count(s->store.table) < s->desc.size)
+			return found;
+		hash_table_unlock(pos);
+		if (!has_room(s, now))
+			return -ENFILE;
+	}
+}
+
+int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, unsigned flags,
+		 uint64_t now, struct set_elem **conflict)
+{
+	struct hash_pos pos;
+	uint64_t timeout, expires;
+	int err = find_or_room(s, item->lo, now, &pos);
+
+	if (err < 0)
+		return err;
+	while (!err) {
+		err = put_new(s, &pos, item, t, now);
+		if (err != -EEXIST) {
+			hash_table_unlock(&pos);
+			return err;
+		}
+		err = 1; /* another thread was quicker */
+	}
+	struct set_elem *e = hash_pos_elem(&pos);
+	bool same = !s->desc.data_len || !memcmp(elem_data(s, e), item->data, s->desc.data_len);
+	err = 0;
+	if (!same || flags & SET_ADD_EXCL) {
+		err = -EEXIST;
+		if (conflict)
+			*conflict = e;
+	} else {
+		pos_lifetime(s, &pos, &timeout, &expires);
+		if (t.timeout != timeout || t.expires_in)
+			err = change_lifetime(
+				s, &pos, t.timeout,
+				expiry_at(now, t.expires_in ? t.expires_in : t.timeout));
+	}
+	hash_table_unlock(&pos);
+	return err;
+}
+
+int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
+{
+	struct hash_pos pos;
+	int err = find_live(s, key, now, &pos);
+
+	if (err < 0)
+		return err;
+	err = err ? journal_key(s, key) : -ENOENT;
+	if (err)
+		hash_table_unlock(&pos);
+	else
+		drop(s, &pos);
+	return err;
+}
+
+int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
+		    struct lifetime t, uint64_t now, struct set_elem **out)
+{
+	struct hash_pos pos;
+	uint64_t timeout, expires;
+	int err = find_or_room(s, item->lo, now, &pos);
+
+	if (err == -ENFILE)
+		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
+	if (err < 0)
+		return err;
+	if (!err) {
+		err = put_new(s, &pos, item, t, now);
+		if (!err) {
+			*out = hash_pos_elem(&pos);
+			hash_table_unlock(&pos);
+			__atomic_fetch_add(&s->stats.added, 1, __ATOMIC_RELAXED);
+			return 1;
+		}
+		if (err != -EEXIST) {
+			hash_table_unlock(&pos);
+			return err;
+		}
+	}
+	err = 0;
+	pos_lifetime(s, &pos, &timeout, &expires);
+	if (mode == SET_UPDATE_REFRESH && timeout && t.timeout)
+		err = change_lifetime(s, &pos, timeout, expiry_at(now, t.timeout));
+	if (!err)
+		*out = hash_pos_elem(&pos);
+	hash_table_unlock(&pos);
+	return err;
+}
+
+void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeout,
+		       uint64_t *expires)
+{
+	struct elem_keys k;
+	struct hash_pos pos;
+
+	elem_keys(s, e, &k);
+	*timeout = 0;
+	*expires = UINT64_MAX;
+	if (hash_table_lock(s->store.table, k.lo, &pos))
+		pos_lifetime(s, &pos, timeout, expires);
+	hash_table_unlock(&pos);
+}
+
+static bool expire_one(void *ctx, struct set_elem *e)
+{
+	struct set *s = ctx;
+	struct elem_keys k;
+
+	elem_keys(s, e, &k);
+	if (journal_key_expired(s, k.lo))
+		return false;
+	elem_data_use(s, e, -1);
+	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps)
+{
+	return hash_table_expire(s->store.table, now, budget, steps, expire_one, s);
+}
+
+/* --- transactions --------------------------------------------------------------------------- */
+
+static void settled(void *ctx, struct set_elem *e, int delta)
+{
+	elem_data_use(ctx, e, delta);
+}
+
+void hash_set_settle(struct set *s, const uint8_t *key)
+{
+	hash_table_settle(s->store.table, key, settled, s);
+}
+
+void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
+			       uint64_t expires)
+{
+	struct hash_pos pos;
+
+	if (hash_table_lock(s->store.table, key, &pos))
+		set_lifetime(s, &pos, timeout, expires); /* it had these columns before */
+	hash_table_unlock(&pos);
+}
+
+/* --- the kind ------------------------------------------------------------------------------- */
 
 static struct set_elem *hash_match(const struct set *s, const uint8_t *key, uint64_t now)
 {
-	struct set_elem *e = hash_find(s, key, key);
-	return e && elem_live(e, now) ? e : NULL;
+	struct hash_pos pos;
+	struct set_elem *e = NULL;
+
+	if (hash_table_lock(s->store.table, key, &pos) && pos_live(&pos, now))
+		e = hash_pos_elem(&pos);
+	hash_table_unlock(&pos);
+	return e;
+}
+
+static void hash_bare_keys(const struct set *s, const struct set_elem *e, struct elem_keys *out)
+{
+	out->lo = out->hi = hash_elem_key(s->store.table, e, out->buf);
 }
 
 static uint64_t hash_lookup(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
 			    const uint64_t *now, struct set_elem **hit)
 {
-	uint64_t hash[SET_BATCH_MAX], found = 0;
-	struct set_elem **bucket[SET_BATCH_MAX];
-
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		hash[i] = hash_bytes(&s->secret, keys + i * stride, s->key_len);
-		bucket[i] = bucket_of(&s->store, hash[i]);
-		__builtin_prefetch(bucket[i]);
-	}
-	for (uint64_t rest = mask; rest; rest &= rest - 1)
-		__builtin_prefetch(*bucket[__builtin_ctzll(rest)]);
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		struct set_elem *e = chain_find(s, *bucket[i], hash[i], keys + i * stride);
-		if (!e || !elem_live(e, now[i]))
-			continue;
-		found |= 1ULL << i;
-		if (hit)
-			hit[i] = e;
-	}
-	return found;
+	const struct hash_table *t = __atomic_load_n(&s->published, __ATOMIC_ACQUIRE);
+	return hash_table_lookup(t, keys, stride, mask, now, hit);
 }
 
-static void resize(struct set_store *st, size_t n_buckets)
+struct each {
+	void (*fn)(void *ctx, struct set_elem *e);
+	void *ctx;
+};
+
+static void each_elem(void *ctx, struct set_elem *e, const uint8_t *key, uint64_t expires)
 {
-	struct set_elem **buckets = calloc(n_buckets, sizeof(struct set_elem *));
-	if (!buckets)
-		return;
-	size_t old_n = st->buckets ? st->n_buckets : 1;
-	for (size_t i = 0; i < old_n; i++) {
-		struct set_elem *e = st->buckets ? st->buckets[i] : st->first;
-		while (e) {
-			struct set_elem *next = e->chain.next;
-			struct set_elem **to = &buckets[e->chain.hash & (n_buckets - 1)];
-			e->chain.next = *to;
-			*to = e;
-			e = next;
-		}
-	}
-	free(st->buckets);
-	st->buckets = buckets;
-	st->n_buckets = n_buckets;
-	st->first = NULL;
+	struct each *each = ctx;
+	each->fn(each->ctx, e);
 }
 
-static int hash_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
+static void hash_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
+		      void *ctx)
 {
-	return 0;
+	hash_table_each(st->table, each_elem, &(struct each){fn, ctx});
+}
+
+static void hash_store_free(struct set_store *st)
+{
+	hash_table_free(st->table);
 }
 
 static void hash_settle(struct set *s)
 {
 }
 
-static void hash_insert(struct set *s, struct set_elem *e)
-{
-	struct set_store *st = &s->store;
-
-	if (st->n >= st->n_buckets)
-		resize(st, MAX(st->n_buckets * 2, BUCKETS_MIN));
-	e->chain.hash = hash_bytes(&s->secret, e->bytes, s->key_len);
-	struct set_elem **to = bucket_of(st, e->chain.hash);
-	e->chain.next = *to;
-	*to = e;
-}
-
-static void hash_remove(struct set *s, struct set_elem *e)
-{
-	struct set_store *st = &s->store;
-	struct set_elem **at = bucket_of(st, e->chain.hash);
-
-	while (*at != e)
-		at = &(*at)->chain.next;
-	*at = e->chain.next;
-	if (st->n_buckets > BUCKETS_MIN && st->n < st->n_buckets / 8)
-		resize(st, st->n_buckets / 4);
-}
-
-static void hash_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-		      void *ctx)
-{
-	size_t n = st->buckets ? st->n_buckets : 1;
-
-	for (size_t i = 0; i < n; i++)
-		for (struct set_elem *e = st->buckets ? st->buckets[i] : st->first, *next; e;
-		     e = next) {
-			next = e->chain.next;
-			fn(ctx, e);
-		}
-}
-
-static void hash_store_free(struct set_store *st)
-{
-	free(st->buckets);
-}
-
+/* Elements go in and out by hash_set_add() and the like: it has no find(), insert() or remove(). */
 const struct set_ops hash_set_ops = {
 	.name = "hash",
-	.find = hash_find,
-	.conflict = hash_conflict,
+	.bare_keys = hash_bare_keys,
 	.match = hash_match,
 	.lookup = hash_lookup,
-	.reserve = hash_reserve,
-	.insert = hash_insert,
-	.remove = hash_remove,
 	.settle = hash_settle,
 	.each = hash_each,
 	.store_free = hash_store_free,

@@ -5,6 +5,10 @@
  * An element that was taken out is kept alive by its entry, a flushed set by its. Undoing puts
  * elements back where there was room for them before: no allocation, no failure. Entries are
  * reserved before a change begins.
+ *
+ * Of a set of exact keys only the keys that changed are here: its table keeps both views of them
+ * itself, see hash_table.h. A table that came in by a flush within the transaction is thrown away
+ * as a whole by a rollback; its changes are not written down.
  */
 #include "set/set_internal.h"
 
@@ -15,6 +19,9 @@ enum journal_op {
 	JOURNAL_LIFETIME,
 	JOURNAL_DESC,
 	JOURNAL_FLUSHED,
+	JOURNAL_KEY, /* came or went */
+	JOURNAL_KEY_EXPIRED,
+	JOURNAL_KEY_LIFETIME,
 };
 
 struct journal_entry {
@@ -24,6 +31,8 @@ struct journal_entry {
 		struct set_elem *e;
 		struct set_store *store; /* FLUSHED */
 		uint64_t gc_interval;	 /* DESC */
+		uint8_t key[8];		 /* KEY*, of up to 8 bytes */
+		uint8_t *long_key;	 /* KEY*, of more */
 	};
 	uint64_t timeout; /* LIFETIME, DESC */
 	union {
@@ -77,6 +86,58 @@ void journal_desc(struct set *s)
 					       .gc_interval = s->desc.gc_interval_ns});
 }
 
+static int push_key(struct set *s, struct journal_entry entry, const uint8_t *key)
+{
+	if (!s->open || s->store.fresh)
+		return 0;
+	int err = journal_reserve(s, 1);
+	if (err)
+		return err;
+	if (s->key_len > sizeof(entry.key)) {
+		entry.long_key = malloc(s->key_len);
+		if (!entry.long_key)
+			return -ENOMEM;
+		memcpy(entry.long_key, key, s->key_len);
+	} else {
+		memcpy(entry.key, key, s->key_len);
+	}
+	push(s, entry);
+	return 0;
+}
+
+int journal_key(struct set *s, const uint8_t *key)
+{
+	return push_key(s, (struct journal_entry){.op = JOURNAL_KEY}, key);
+}
+
+int journal_key_expired(struct set *s, const uint8_t *key)
+{
+	return push_key(s, (struct journal_entry){.op = JOURNAL_KEY_EXPIRED}, key);
+}
+
+int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires)
+{
+	struct journal_entry entry = {
+		.op = JOURNAL_KEY_LIFETIME, .timeout = timeout, .expires = expires};
+	return push_key(s, entry, key);
+}
+
+static bool is_of_key(const struct journal_entry *j)
+{
+	return j->op >= JOURNAL_KEY;
+}
+
+static const uint8_t *entry_key(const struct set *s, const struct journal_entry *j)
+{
+	return s->key_len > sizeof(j->key) ? j->long_key : j->key;
+}
+
+static void entry_key_free(const struct set *s, const struct journal_entry *j)
+{
+	if (s->key_len > sizeof(j->key))
+		free(j->long_key);
+}
+
 static void free_one(void *ctx, struct set_elem *e)
 {
 	elem_free(ctx, e);
@@ -84,7 +145,8 @@ static void free_one(void *ctx, struct set_elem *e)
 
 static void store_free(struct set *s, struct set_store *st)
 {
-	s->ops->each(st, free_one, s);
+	if (!st->table) /* which frees its records itself, when no reader looks at them */
+		s->ops->each(st, free_one, s);
 	if (st->catchall)
 		elem_free(s, st->catchall);
 	s->ops->store_free(st);
@@ -110,29 +172,47 @@ static void store_data_use(struct set *s, void (*fn)(void *ctx, struct set_elem 
 		fn(s, s->store.catchall);
 }
 
+void store_drop(struct set *s)
+{
+	store_data_use(s, unuse_one);
+	store_free(s, &s->store);
+	s->store = (struct set_store){0};
+}
+
 int set_flush(struct set *s, uint64_t now)
 {
 	struct set_store *held = NULL;
+	struct hash_table *table = NULL;
 	uint64_t expired = expiry_count(&s->store.expiry, now);
 
-	if (s->open) {
-		int err = journal_reserve(s, 1);
+	if (s->store.table) {
+		int err = hash_set_table(s, &table);
 		if (err)
 			return err;
-		held = malloc(sizeof(*held));
-		if (!held)
+		expired += hash_table_expired(s->store.table, now);
+	}
+	if (s->open) {
+		int err = journal_reserve(s, 1);
+		held = err ? NULL : malloc(sizeof(*held));
+		if (!held) {
+			hash_table_free(table);
 			return -ENOMEM;
+		}
 	}
 	store_data_use(s, unuse_one);
 	s->stats.expired += expired;
+	struct set_store old = s->store;
+	s->store = (struct set_store){.table = table, .fresh = table && held};
+	/* In a transaction workers stay with the old table until the commit. */
+	if (table && (!held || !s->desc.rcu))
+		hash_set_publish(s);
 	if (held) {
-		*held = s->store;
+		*held = old;
 		push(s, (struct journal_entry){
 				.op = JOURNAL_FLUSHED, .store = held, .expired = expired});
 	} else {
-		store_free(s, &s->store);
+		store_free(s, &old);
 	}
-	s->store = (struct set_store){0};
 	return 0;
 }
 
@@ -141,20 +221,43 @@ int set_begin(struct set *s)
 	if (s->open)
 		return -EALREADY;
 	s->open = true;
+	if (s->store.table)
+		hash_set_begin(s);
 	return 0;
 }
 
 static void close_journal(struct set *s)
 {
+	if (s->store.table && !s->store.fresh)
+		hash_table_end(s->store.table);
+	s->store.fresh = false;
 	s->open = false;
 	s->ops->settle(s);
 	journal_free(s);
 }
 
+/* Shows workers what was changed; what they may still look at goes after a grace period. */
+static void commit_table(struct set *s)
+{
+	hash_set_publish(s);
+	if (!s->store.fresh)
+		hash_table_publish(s->store.table);
+	if (s->journal.n)
+		rcu_wait(s->desc.rcu, UINT64_MAX);
+}
+
 void set_commit(struct set *s)
 {
+	if (!s->open)
+		return;
+	if (s->store.table)
+		commit_table(s);
 	vec_foreach (&s->journal, j) {
-		if (j->op == JOURNAL_REMOVED || j->op == JOURNAL_EXPIRED) {
+		if (is_of_key(j)) {
+			if (!s->store.fresh)
+				hash_set_settle(s, entry_key(s, j));
+			entry_key_free(s, j);
+		} else if (j->op == JOURNAL_REMOVED || j->op == JOURNAL_EXPIRED) {
 			elem_free(s, j->e);
 		} else if (j->op == JOURNAL_FLUSHED) {
 			store_free(s, j->store);
@@ -187,11 +290,26 @@ static void undo(struct set *s, const struct journal_entry *j)
 		s->desc.gc_interval_ns = j->gc_interval;
 		break;
 	case JOURNAL_FLUSHED:
-		store_free(s, &s->store); /* empty by now, but for its tables */
+		store_drop(s); /* of ranges there are none by now */
 		s->store = *j->store;
 		free(j->store);
 		s->stats.expired -= j->expired;
 		store_data_use(s, use_one);
+		if (s->store.table)
+			hash_set_publish(s);
+		break;
+	case JOURNAL_KEY_EXPIRED:
+		s->stats.expired--;
+		/* fall through */
+	case JOURNAL_KEY:
+		hash_table_revert(s->store.table);
+		hash_set_settle(s, entry_key(s, j));
+		entry_key_free(s, j);
+		break;
+	case JOURNAL_KEY_LIFETIME:
+		hash_table_revert(s->store.table);
+		hash_set_restore_lifetime(s, entry_key(s, j), j->timeout, j->expires);
+		entry_key_free(s, j);
 		break;
 	}
 }
@@ -200,6 +318,8 @@ void set_rollback(struct set *s)
 {
 	while (s->journal.n)
 		undo(s, &s->journal.items[--s->journal.n]);
+	if (s->store.table)
+		hash_table_revert(s->store.table);
 	close_journal(s);
 }
 

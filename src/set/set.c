@@ -67,10 +67,14 @@ int set_new(const struct set_desc *desc, struct set **out)
 		return -ENOMEM;
 	s->desc = *desc;
 	set_layout(s);
-	err = hash_secret_draw(&s->secret);
-	if (err) {
-		free(s);
-		return err;
+	if (s->ops == &hash_set_ops) {
+		err = hash_set_table(s, &s->store.table);
+		if (err) {
+			free(s);
+			return err;
+		}
+		hash_set_publish(s);
+		s->base_timeout = s->desc.timeout_ns;
 	}
 	*out = s;
 	return 0;
@@ -81,7 +85,7 @@ void set_free(struct set *s)
 	if (!s)
 		return;
 	set_commit(s);
-	set_flush(s, 0);
+	store_drop(s);
 	journal_free(s);
 	free(s);
 }
@@ -150,7 +154,13 @@ int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *da
 		*out = e;
 		return 0;
 	}
-	e = calloc(1, s->elem_size);
+	return elem_make(s, lo, hi, data, comment, template, now, out);
+}
+
+int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
+	      const char *comment, const void *template, uint64_t now, struct set_elem **out)
+{
+	struct set_elem *e = calloc(1, s->elem_size);
 	if (!e)
 		return -ENOMEM;
 	if (comment) {
@@ -163,7 +173,10 @@ int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *da
 		if (!e->ext)
 			goto err_free;
 	}
-	e->seq = s->next_seq++;
+	if (s->ops == &hash_set_ops)
+		e->record.ext_free = s->desc.ext_free;
+	else
+		e->seq = s->next_seq++;
 	e->expires = UINT64_MAX;
 	e->expiry_pos = EXPIRY_NONE;
 	if (lo) {
@@ -188,6 +201,10 @@ void elem_free(const struct set *s, struct set_elem *e)
 {
 	if (elem_is_bare(e))
 		return;
+	if (s->ops == &hash_set_ops) {
+		hash_set_elem_free(s->desc.rcu, e);
+		return;
+	}
 	if (e->ext)
 		s->desc.ext_free(e->ext);
 	free(e->comment);
@@ -203,7 +220,7 @@ void elem_data_use(const struct set *s, struct set_elem *e, int delta)
 void elem_attach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
-		s->store.catchall = e;
+		__atomic_store_n(&s->store.catchall, e, __ATOMIC_RELEASE);
 	} else {
 		s->ops->insert(s, e);
 		s->store.n++;
@@ -216,7 +233,7 @@ void elem_attach(struct set *s, struct set_elem *e)
 void elem_detach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
-		s->store.catchall = NULL;
+		__atomic_store_n(&s->store.catchall, NULL, __ATOMIC_RELEASE);
 	} else {
 		s->store.n--;
 		s->ops->remove(s, e);
@@ -276,10 +293,6 @@ static bool is_full(struct set *s, uint64_t now)
 
 /* --- what users give ------------------------------------------------------------------------ */
 
-struct lifetime {
-	uint64_t timeout, expires_in; /* 0: none */
-};
-
 static int item_lifetime(const struct set *s, const struct set_item *item, struct lifetime *out)
 {
 	struct lifetime t = {item->timeout_ns, item->expires_in_ns};
@@ -296,7 +309,7 @@ static int item_lifetime(const struct set *s, const struct set_item *item, struc
 	return 0;
 }
 
-static uint64_t expiry_at(uint64_t now, uint64_t left)
+uint64_t expiry_at(uint64_t now, uint64_t left)
 {
 	uint64_t at;
 	if (!left || __builtin_add_overflow(now, left, &at))
@@ -380,6 +393,8 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	if (err)
 		return err;
 
+	if (lo && s->store.table)
+		return hash_set_add(s, item, t, flags, now, conflict);
 	struct set_elem *e = find_live(s, lo, hi, now);
 	if (e) {
 		bool same =
@@ -407,6 +422,8 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
+	if (lo && s->store.table)
+		return hash_set_delete(s, lo, now);
 	struct set_elem *e = find_live(s, lo, hi, now);
 	if (e) {
 		elem_detach(s, e);
@@ -440,8 +457,8 @@ uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stri
 uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mask,
 		    const uint64_t *now, struct set_elem **hit)
 {
-	uint64_t found = s->store.n ? s->ops->lookup(s, keys, stride, mask, now, hit) : 0;
-	struct set_elem *all = s->store.catchall;
+	uint64_t found = s->ops->lookup(s, keys, stride, mask, now, hit);
+	struct set_elem *all = __atomic_load_n(&s->store.catchall, __ATOMIC_ACQUIRE);
 
 	if (all)
 		for (uint64_t rest = mask & ~found; rest; rest &= rest - 1) {
@@ -452,7 +469,11 @@ uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mas
 			if (hit)
 				hit[i] = all;
 		}
-	s->stats.hits += (unsigned)__builtin_popcountll(found);
+	unsigned n = (unsigned)__builtin_popcountll(found);
+	if (s->desc.rcu)
+		__atomic_fetch_add(&s->stats.hits, n, __ATOMIC_RELAXED);
+	else
+		s->stats.hits += n;
 	return found;
 }
 
@@ -467,6 +488,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	int err = item_check(s, item, &lo, &hi, &t);
 	if (err)
 		return err;
+	if (lo)
+		return hash_set_update(s, mode, item, t, now, out);
 	struct set_elem *e = find_live(s, lo, hi, now);
 	if (e) {
 		if (mode == SET_UPDATE_REFRESH && elem_timeout(e) && t.timeout) {
@@ -478,10 +501,6 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		}
 		*out = e;
 		return 0;
-	}
-	if (lo && is_full(s, now)) {
-		s->stats.full++;
-		return -ENFILE;
 	}
 	err = add_new(s, item, lo, hi, t, now, out);
 	if (err)
@@ -511,7 +530,10 @@ void *set_elem_ext(const struct set *s, const struct set_elem *e)
 
 uint64_t set_count(const struct set *s, uint64_t now)
 {
-	return s->store.n + (s->store.catchall != NULL) - expiry_count(&s->store.expiry, now);
+	const struct hash_table *t = s->store.table;
+	uint64_t n = t ? hash_table_count(t) - hash_table_expired(t, now) : s->store.n;
+
+	return n + (s->store.catchall != NULL) - expiry_count(&s->store.expiry, now);
 }
 
 unsigned set_gc(struct set *s, uint64_t now, unsigned budget)
@@ -525,12 +547,15 @@ unsigned set_gc(struct set *s, uint64_t now, unsigned budget)
 		reclaim(s, e);
 		n++;
 	}
+	if (s->store.table && n < budget)
+		n += hash_set_gc(s, now, budget - n, &steps);
 	return n;
 }
 
 uint64_t set_next_due(const struct set *s)
 {
-	return expiry_next(&s->store.expiry);
+	uint64_t due = expiry_next(&s->store.expiry);
+	return s->store.table ? MIN(due, hash_table_next_due(s->store.table)) : due;
 }
 
 const struct set_stats *set_stats_of(const struct set *s)

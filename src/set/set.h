@@ -24,8 +24,10 @@
  * Transactions: see set_begin().
  *
  * Threads: lookups and set_update()/set_remove() come from the packet path, everything else from
- * one control thread; in this form of the structures all calls for one set are one at a time.
- * Elements handed out stay valid until the next call that changes the set.
+ * one control thread. With desc.rcu lookups and updates run beside each other and beside changes
+ * from the control thread, but for open transactions: then nobody else may change the set. Without
+ * it all calls for one set are one at a time. Elements handed out stay valid until the next call
+ * that changes the set; with desc.rcu their data and state until the worker is quiet.
  *
  * Costs, n elements: lookup, add, delete, update O(1) for hash and O(log n) for ranges (expected
  * for disjoint boxes in concatenations); flush O(1) plus the freeing; a cursor O(n log n) to open.
@@ -40,6 +42,7 @@ enum { SET_KEY_MAX = 64, SET_FIELDS_MAX = 16, SET_BATCH_MAX = 64 };
 /* A lifetime of an element that says "does not expire" where the set has a default timeout. */
 #define SET_NEVER UINT64_MAX
 
+struct rcu;
 struct set;	 /* opaque */
 struct set_elem; /* opaque: the handle of an element */
 
@@ -54,6 +57,14 @@ struct set_desc {
 	uint32_t size;		 /* most elements, exact, the catch-all not counted; 0: no limit */
 	uint64_t timeout_ns;	 /* default lifetime; 0: none */
 	uint64_t gc_interval_ns; /* kept for the listing and the caller's schedule */
+
+	/*
+	 * Of a set that workers look up in while it changes: the grace periods of these workers;
+	 * only sets of exact keys. NULL: lookups and changes are one at a time. The thread that
+	 * changes the set is not one of the workers, or is offline meanwhile; it asks rcu_admit()
+	 * before a change and rcu_poll() now and then.
+	 */
+	struct rcu *rcu;
 
 	/*
 	 * State of elements. ext_new() makes that of a new element from a template: the one given
@@ -135,9 +146,12 @@ int set_flush(struct set *s, uint64_t now);
  * kept in a journal. set_rollback() brings back exactly what was there: the same elements with
  * their expiry, state and handles, the same order, the desc's limits; it cannot fail. set_commit()
  * frees what was taken out. A set that was made within the transaction needs none of this: free it.
+ * Handles of exact keys longer than 7 bytes without data, comment and state are not kept.
  *
- * Changes are visible to lookups at once in this form of the structures; the packet path rests
- * meanwhile. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
+ * With desc.rcu lookups see nothing of a transaction until set_commit(), then all of it, from one
+ * call of set_lookup() to the next; of elements that stay, a new lifetime shows at once, and of the
+ * catch-all everything. set_commit() waits for a grace period. Without desc.rcu lookups see changes
+ * at once. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
  * change, one for a flush. set_begin() on an open transaction is -EALREADY.
  */
 int set_begin(struct set *s);

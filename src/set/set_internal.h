@@ -15,16 +15,17 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "set/hash_table.h"
 #include "set/set.h"
 
 #define EXPIRY_NONE UINT32_MAX
 
 struct set_elem {
 	union {
-		struct {
-			struct set_elem *next;
-			uint64_t hash;
-		} chain;
+		struct { /* of a set of exact keys */
+			struct rcu_head rcu;
+			void (*ext_free)(void *ext);
+		} record;
 		struct {
 			struct set_elem *left, *right;
 			uint64_t lo; /* the first 8 bytes of lo, as a number */
@@ -74,9 +75,8 @@ struct interval_spares {
 
 /* Everything that a flush takes away at once. */
 struct set_store {
-	struct set_elem **buckets; /* hash: NULL stands for the one bucket `first` */
-	size_t n_buckets;
-	struct set_elem *first;
+	struct hash_table *table;   /* hash; NULL in all other kinds */
+	bool fresh;		    /* hash: came in by a flush of the open transaction */
 	struct interval_node *tree; /* interval */
 	unsigned height;
 	bool unsettled; /* a transaction left empty nodes */
@@ -84,7 +84,7 @@ struct set_store {
 	struct set_elem *root; /* concatenated ranges */
 	struct set_elem *catchall;
 	struct expiry expiry;
-	size_t n; /* elements, expired ones too, without the catch-all */
+	size_t n; /* elements, expired ones too, without the catch-all; not of hash */
 };
 
 struct journal_entry;
@@ -94,9 +94,10 @@ struct set {
 	const struct set_ops *ops;
 	unsigned key_len, prefix_len; /* prefix_len: at most 8 */
 	unsigned off_hi, off_data, off_max, off_min, elem_size;
-	struct hash_secret secret;
 	uint64_t next_seq;
 	struct set_store store;
+	struct hash_table *published; /* hash: what lookups look at */
+	uint64_t base_timeout;	      /* hash: a timeout that is not stored */
 	struct set_stats stats;
 	bool open; /* a transaction */
 	VEC(struct journal_entry) journal;
@@ -194,6 +195,13 @@ static inline uint64_t size_live(const struct set *s, uint64_t now)
 	return set_count(s, now) - (all && elem_live(all, now));
 }
 
+/* What an item says of its life; 0: none. */
+struct lifetime {
+	uint64_t timeout, expires_in;
+};
+
+uint64_t expiry_at(uint64_t now, uint64_t left);
+
 static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
 {
 	return be_load(key, s->prefix_len);
@@ -210,6 +218,29 @@ int elems_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 /* A new element that stands nowhere yet and does not expire; room for it is made. */
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
+
+/* The same, but it needs no room. */
+int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
+	      const char *comment, const void *template, uint64_t now, struct set_elem **out);
+
+/* hash_set.c: what sets of exact keys do in their own way. Keys are never NULL. */
+int hash_set_table(struct set *s, struct hash_table **out); /* a new one */
+void hash_set_publish(struct set *s);			    /* the store's table, to lookups */
+void hash_set_begin(struct set *s);
+int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, unsigned flags,
+		 uint64_t now, struct set_elem **conflict);
+int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now);
+int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
+		    struct lifetime t, uint64_t now, struct set_elem **out);
+unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps);
+/* Expiry and timeout of an element other than the catch-all. */
+void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeout,
+		       uint64_t *expires);
+/* The end of a transaction: with each key of the journal, backwards if it is undone. */
+void hash_set_settle(struct set *s, const uint8_t *key);
+void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
+			       uint64_t expires);
+void hash_set_elem_free(struct rcu *rcu, struct set_elem *e);
 
 /* For kinds where a batch is the keys one by one. */
 uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
@@ -240,6 +271,12 @@ void journal_added(struct set *s, struct set_elem *e);
 void journal_removed(struct set *s, struct set_elem *e, bool expired); /* frees e outside one */
 void journal_lifetime(struct set *s, struct set_elem *e);	       /* before it changes */
 void journal_desc(struct set *s);				       /* before it changes */
+/* hash, before the change: a key comes or goes; expires; its lifetime changes. 0 or -ENOMEM. */
+int journal_key(struct set *s, const uint8_t *key);
+int journal_key_expired(struct set *s, const uint8_t *key);
+int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires);
+/* Takes everything out for good. */
+void store_drop(struct set *s);
 void journal_free(struct set *s);
 
 #endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash_table: single keys, walks, expiry and transactions; see hash_table.h. */
+#include "set/hash_table_internal.h"
+
+enum { STEPS_PER_SEGMENT = 16, ALARMS_MAX = 4 /* for one key */ };
+
+const struct hash_table_ops *const hash_table_variants[] = {
+#ifdef __x86_64__
+	&hash_table_avx512,
+	&hash_table_avx2,
+#endif
+	&hash_table_scalar,
+	NULL,
+};
+
+static const struct hash_table_ops *best_ops(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return &hash_table_scalar;
+#else
+	const struct hash_table_ops *const *v = hash_table_variants;
+	while (!(*v)->usable())
+		v++;
+	return *v;
+#endif
+}
+
+int hash_table_new(const struct hash_table_config *config, struct hash_table **out)
+{
+	struct hash_table *t = aligned_alloc(64, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	memset(t, 0, sizeof(*t));
+	t->config = *config;
+	t->ops = config->ops ? config->ops : best_ops();
+	t->key_len = config->key_len;
+	t->key_size = config->key_len <= 4 ? 0 : (config->key_len + 7) & ~7U;
+	t->bytes = sizeof(*t);
+	int err = root_new(t);
+	if (err) {
+		free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+/* The next segment behind `from` in the directory, each one once. */
+static struct hash_segment *next_segment(const struct hash_root *root, size_t *from)
+{
+	if (*from >> root->depth)
+		return NULL;
+	struct hash_segment *seg = entry_segment(LOAD_ACQUIRE(&root->entry[*from]));
+	*from += (size_t)1 << (root->depth - seg->depth);
+	return seg;
+}
+
+static void free_records(struct hash_table *t, struct hash_segment *seg)
+{
+	uint64_t *record = seg->column[HASH_RECORD];
+
+	for (unsigned b = 0; record && b < seg->n_buckets; b++) {
+		uint32_t head = seg->bucket[b].head;
+		uint32_t there = (head | head >> VIEW_SHIFT) & VIEW_BITS;
+		for (; there; there &= there - 1) {
+			uint64_t r = record[b * SLOTS + (unsigned)__builtin_ctz(there)];
+			if (r)
+				t->config.record_free(NULL, (void *)(uintptr_t)r);
+		}
+	}
+}
+
+static void table_free(struct rcu_head *head)
+{
+	struct hash_table *t = container_of(head, struct hash_table, rcu);
+	struct hash_segment *seg;
+	size_t next = 0;
+
+	while ((seg = next_segment(t->root, &next))) {
+		free_records(t, seg);
+		segment_free_now(seg);
+	}
+	free(t->root);
+	free(t->heap);
+	free(t);
+}
+
+void hash_table_free(struct hash_table *t)
+{
+	if (t)
+		rcu_defer(t->config.rcu, &t->rcu, table_free, t->bytes);
+}
+
+uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
+			   uint64_t mask, const uint64_t *now, struct set_elem **hit)
+{
+	return t->ops->lookup(t, keys, stride, mask, now, hit);
+}
+
+/* --- one key -------------------------------------------------------------------------------- */
+
+struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
+{
+	for (;;) {
+		struct hash_root *root = LOAD_ACQUIRE(&t->root);
+		struct hash_segment *seg =
+			entry_segment(LOAD_ACQUIRE(&root->entry[entry_index(root, at)]));
+		spin_lock(&seg->lock);
+		if (!seg->retired)
+			return seg;
+		spin_unlock(&seg->lock);
+	}
+}
+
+const uint8_t *segment_key(const struct hash_table *t, const struct hash_segment *seg,
+			   unsigned slot, const uint32_t *tag)
+{
+	return t->key_size ? seg->keys + (size_t)slot * t->key_size : (const uint8_t *)tag;
+}
+
+uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot)
+{
+	return seg->column[c] ? LOAD(&seg->column[c][slot]) : 0;
+}
+
+static struct hash_bucket *bucket_of(const struct hash_segment *seg, unsigned slot)
+{
+	return (struct hash_bucket *)&seg->bucket[slot / SLOTS];
+}
+
+/* Slots of a bucket that hold the key and are in a view. */
+static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
+{
+	const struct hash_table *t = pos->t;
+	const struct hash_bucket *bucket = &pos->seg->bucket[b];
+	uint32_t m = t->ops->compare(bucket, pos->tag) & views & VIEW_BITS, out = 0;
+
+	for (; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		if (key_equal(segment_key(t, pos->seg, b * SLOTS + i, &bucket->tag[i]), pos->key,
+			      t->key_len))
+			out |= 1U << i;
+	}
+	return out;
+}
+
+static bool find(struct hash_pos *pos)
+{
+	struct hash_segment *seg = pos->seg;
+	unsigned b = home_of(pos->at, seg->n_buckets), shift = pos->t->next_shift;
+	uint32_t head = seg->bucket[b].head;
+	uint32_t m = slots_of(pos, b, head >> shift);
+
+	if (!m && head & OVERFLOWED) {
+		b = second_of(pos->at, seg->n_buckets);
+		m = slots_of(pos, b, seg->bucket[b].head >> shift);
+	}
+	if (!m)
+		return false;
+	pos->slot = b * SLOTS + (unsigned)__builtin_ctz(m);
+	return true;
+}
+
+static void pos_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+{
+	for (;;) {
+		struct hash_root *root = LOAD_ACQUIRE(&t->root);
+		struct hash_place place = t->ops->place(&root->key, key, t->key_len);
+		*pos = (struct hash_pos){.t = t, .key = key, .at = place.at, .tag = place.tag};
+		pos->seg = segment_lock(t, place.at);
+		/* An alarm replaces the secret and all segments; a doubling keeps the secret. */
+		const struct hash_root *now = LOAD_ACQUIRE(&t->root);
+		if (now == root || !memcmp(&now->key, &root->key, sizeof(root->key)))
+			return;
+		spin_unlock(&pos->seg->lock);
+	}
+}
+
+bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+{
+	pos_lock(t, key, pos);
+	return find(pos);
+}
+
+void hash_table_unlock(struct hash_pos *pos)
+{
+	spin_unlock(&pos->seg->lock);
+}
+
+uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c)
+{
+	return segment_word(pos->seg, c, pos->slot);
+}
+
+static struct set_elem *slot_elem(const struct hash_table *t, const struct hash_segment *seg,
+				  unsigned slot)
+{
+	uint64_t record = segment_word(seg, HASH_RECORD, slot);
+
+	if (record)
+		return (struct set_elem *)(uintptr_t)record;
+	return elem_of_key(t, seg, slot, seg->bucket[slot / SLOTS].tag[slot % SLOTS]);
+}
+
+bool hash_pos_is_old(const struct hash_pos *pos)
+{
+	uint32_t head = bucket_of(pos->seg, pos->slot)->head;
+	return head >> (pos->t->next_shift ^ VIEW_SHIFT) & 1U << pos->slot % SLOTS;
+}
+
+struct set_elem *hash_pos_elem(const struct hash_pos *pos)
+{
+	return slot_elem(pos->t, pos->seg, pos->slot);
+}
+
+const uint8_t *hash_elem_key(const struct hash_table *t, const struct set_elem *e, uint8_t buf[8])
+{
+	if (t->key_len > 7)
+		return (const uint8_t *)e - 1;
+	uint64_t v = (uintptr_t)e >> 8;
+	memcpy(buf, &v, 8);
+	return buf;
+}
+
+static int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires)
+{
+	int err = 0;
+
+	if (!expires || expires >= seg->due)
+		return 0;
+	spin_lock(&t->lock);
+	err = due_reserve(t);
+	if (!err)
+		due_lower(t, seg, expires);
+	spin_unlock(&t->lock);
+	return err;
+}
+
+int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value)
+{
+	if (value == hash_pos_word(pos, c))
+		return 0;
+	uint64_t *column = segment_column(pos->t, pos->seg, c);
+	if (!column)
+		return -ENOMEM;
+	int err = c == HASH_EXPIRES ? note_due(pos->t, pos->seg, value) : 0;
+	if (!err)
+		STORE(&column[pos->slot], value);
+	return err;
+}
+
+/* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
+static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
+{
+	struct hash_table *t = pos->t;
+	const struct hash_place place = {pos->at, pos->tag};
+	uint32_t views = t->open ? 1U << t->next_shift : 1U | 1U << VIEW_SHIFT;
+
+	for (;;) {
+		for (unsigned c = 0; c < HASH_COLUMNS; c++)
+			if (word[c] && !segment_column(t, pos->seg, c))
+				return -ENOMEM;
+		int err = note_due(t, pos->seg, word[HASH_EXPIRES]);
+		if (err)
+			return err;
+		if (segment_place(t, pos->seg, place, pos->key, word, views, &pos->slot))
+			return 0;
+		err = segment_grow(pos);
+		if (err)
+			return err;
+	}
+}
+
+int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
+{
+	struct hash_table *t = pos->t;
+	int err = put_here(pos, word);
+
+	for (unsigned alarms = 1; err == -EAGAIN; alarms++) {
+		pos_lock(t, pos->key, pos);
+		if (find(pos))
+			return -EEXIST;
+		err = alarms < ALARMS_MAX ? put_here(pos, word) : -ENOSPC;
+	}
+	if (!err)
+		__atomic_fetch_add(&t->count, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+/* Takes a slot out of the view that changes go to. True if it is in no view any more. */
+static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot)
+{
+	struct hash_bucket *b = bucket_of(seg, slot);
+	uint32_t bit = 1U << slot % SLOTS, both = bit | bit << VIEW_SHIFT;
+	uint32_t head = b->head & ~(t->open ? bit << t->next_shift : both);
+
+	STORE_RELEASE(&b->head, head);
+	__atomic_fetch_sub(&t->count, 1, __ATOMIC_RELAXED);
+	if (head & both)
+		return false;
+	seg->kept--;
+	return true;
+}
+
+void hash_table_drop(struct hash_pos *pos)
+{
+	struct hash_table *t = pos->t;
+	void *record = (void *)(uintptr_t)hash_pos_word(pos, HASH_RECORD);
+	bool gone = slot_drop(t, pos->seg, pos->slot);
+
+	segment_shrink(t, pos->seg, pos->at);
+	if (gone && record)
+		t->config.record_free(t->config.rcu, record);
+}
+
+/* --- all keys ------------------------------------------------------------------------------- */
+
+uint64_t hash_table_count(const struct hash_table *t)
+{
+	return LOAD(&t->count);
+}
+
+size_t hash_table_bytes(const struct hash_table *t)
+{
+	return LOAD(&t->bytes);
+}
+
+void hash_table_each(const struct hash_table *t,
+		     void (*fn)(void *ctx, struct set_elem *e, const uint8_t *key,
+				uint64_t expires),
+		     void *ctx)
+{
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	struct hash_segment *seg;
+	size_t next = 0;
+
+	while ((seg = next_segment(root, &next)))
+		for (unsigned b = 0; b < seg->n_buckets; b++) {
+			uint32_t m =
+				LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
+			for (; m; m &= m - 1) {
+				unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
+				uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
+				fn(ctx, slot_elem(t, seg, slot),
+				   segment_key(t, seg, slot, &seg->bucket[b].tag[i]),
+				   end ? end : UINT64_MAX);
+			}
+		}
+}
+
+/* --- expiry --------------------------------------------------------------------------------- */
+
+/* The earliest expiry left in a locked segment, once up to *budget that are due were taken out. */
+static uint64_t scan(struct hash_table *t, struct hash_segment *seg, uint64_t now, unsigned *budget,
+		     unsigned *n, bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
+{
+	const uint64_t *expires = seg->column[HASH_EXPIRES];
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned b = 0; expires && b < seg->n_buckets; b++) {
+		uint32_t m = seg->bucket[b].head >> t->next_shift & VIEW_BITS;
+		for (; m; m &= m - 1) {
+			unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
+			uint64_t end = LOAD(&expires[slot]);
+			if (!end)
+				continue;
+			if (end <= now && *n < *budget && !fn(ctx, slot_elem(t, seg, slot)))
+				*budget = *n;
+			if (end > now || *n == *budget) {
+				least = MIN(least, end);
+				continue;
+			}
+			uint64_t record = segment_word(seg, HASH_RECORD, slot);
+			if (slot_drop(t, seg, slot) && record)
+				t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
+			++*n;
+		}
+	}
+	return least;
+}
+
+/* The first segment that is due, locked; NULL: none, or another thread is at it. */
+static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
+{
+	struct hash_segment *seg = NULL;
+
+	spin_lock(&t->lock);
+	if (t->n_heap && t->heap[0].due <= now && spin_try(&t->heap[0].seg->lock))
+		seg = t->heap[0].seg;
+	spin_unlock(&t->lock);
+	return seg;
+}
+
+/* Where the segment is in the directory. */
+static uint64_t any_place(const struct hash_table *t, const struct hash_segment *seg)
+{
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+
+	for (unsigned b = 0; b < seg->n_buckets; b++)
+		if (seg->fill[b]) {
+			const uint32_t *tag = &seg->bucket[b].tag[0];
+			const uint8_t *key = segment_key(t, seg, b * SLOTS, tag);
+			return t->ops->place(&root->key, key, t->key_len).at;
+		}
+	return 0;
+}
+
+unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
+			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
+{
+	struct hash_segment *seg;
+	unsigned n = 0;
+
+	while (n < budget && *steps && (seg = due_segment(t, now))) {
+		uint64_t due = scan(t, seg, now, &budget, &n, fn, ctx);
+		spin_lock(&t->lock);
+		due_set(t, seg, due);
+		spin_unlock(&t->lock);
+		*steps -= MIN(*steps, STEPS_PER_SEGMENT);
+		segment_shrink(t, seg, any_place(t, seg));
+	}
+	return n;
+}
+
+uint64_t hash_table_next_due(const struct hash_table *t)
+{
+	spin_lock((uint32_t *)&t->lock);
+	uint64_t due = t->n_heap ? t->heap[0].due : UINT64_MAX;
+	spin_unlock((uint32_t *)&t->lock);
+	return due;
+}
+
+static uint64_t expired_in(const struct hash_table *t, const struct hash_segment *seg, uint64_t now)
+{
+	const uint64_t *expires = seg->column[HASH_EXPIRES];
+	uint64_t n = 0;
+
+	for (unsigned b = 0; expires && b < seg->n_buckets; b++) {
+		uint32_t m = LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
+		for (; m; m &= m - 1) {
+			uint64_t end = LOAD(&expires[b * SLOTS + (unsigned)__builtin_ctz(m)]);
+			n += end && end <= now;
+		}
+	}
+	return n;
+}
+
+static uint64_t expired_below(const struct hash_table *t, uint64_t i, uint64_t now)
+{
+	if (i >= t->n_heap || t->heap[i].due > now)
+		return 0;
+	uint64_t n = expired_in(t, t->heap[i].seg, now);
+	for (unsigned k = 1; k <= 4; k++)
+		n += expired_below(t, i * 4 + k, now);
+	return n;
+}
+
+uint64_t hash_table_expired(const struct hash_table *t, uint64_t now)
+{
+	spin_lock((uint32_t *)&t->lock);
+	uint64_t n = expired_below(t, 0, now);
+	spin_unlock((uint32_t *)&t->lock);
+	return n;
+}
+
+/* --- transactions --------------------------------------------------------------------------- */
+
+void hash_table_begin(struct hash_table *t, bool visible)
+{
+	t->open = true;
+	t->next_shift = t->read_shift ^ VIEW_SHIFT;
+	if (visible)
+		t->read_shift = t->next_shift;
+}
+
+void hash_table_publish(struct hash_table *t)
+{
+	STORE_RELEASE(&t->read_shift, t->next_shift);
+}
+
+void hash_table_revert(struct hash_table *t)
+{
+	if (t->reverting)
+		return;
+	t->reverting = true;
+	t->next_shift ^= VIEW_SHIFT;
+	STORE_RELEASE(&t->read_shift, t->next_shift);
+}
+
+void hash_table_settle(struct hash_table *t, const uint8_t *key,
+		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx)
+{
+	struct hash_pos pos;
+	unsigned from = t->next_shift, to = from ^ VIEW_SHIFT;
+
+	pos_lock(t, key, &pos);
+	struct hash_segment *seg = pos.seg;
+	unsigned b[2] = {home_of(pos.at, seg->n_buckets), second_of(pos.at, seg->n_buckets)};
+	bool lost = false, rescan = false;
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t head = seg->bucket[b[k]].head;
+		uint32_t m = slots_of(&pos, b[k], (head ^ head >> VIEW_SHIFT) & VIEW_BITS);
+		for (; m; m &= m - 1) {
+			uint32_t bit = m & -m;
+			unsigned slot = b[k] * SLOTS + (unsigned)__builtin_ctz(m);
+			uint64_t record = segment_word(seg, HASH_RECORD, slot);
+			bool stays = head >> from & bit;
+			if (t->reverting) {
+				fn(ctx, slot_elem(t, seg, slot), stays ? 1 : -1);
+				__atomic_fetch_add(&t->count, stays ? 1 : -1, __ATOMIC_RELAXED);
+			}
+			head = stays ? head | bit << to : head & ~(bit << to);
+			STORE_RELEASE(&seg->bucket[b[k]].head, head);
+			uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
+			if (stays) {
+				note_due(t, seg, end); /* the heap has room for every segment */
+				continue;
+			}
+			seg->kept--;
+			lost = true;
+			rescan |= end && end == seg->due;
+			if (record)
+				t->config.record_free(NULL, (void *)(uintptr_t)record);
+		}
+	}
+	if (rescan) {
+		unsigned none = 0;
+		uint64_t due = scan(t, seg, 0, &none, &none, NULL, NULL);
+		spin_lock(&t->lock);
+		due_set(t, seg, due);
+		spin_unlock(&t->lock);
+	}
+	if (lost)
+		segment_shrink(t, seg, pos.at);
+	else
+		spin_unlock(&seg->lock);
+}
+
+void hash_table_end(struct hash_table *t)
+{
+	t->open = t->reverting = false;
+}

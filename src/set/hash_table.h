@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hash_table: exact keys of one length, 1 to 64 bytes, under readers that never wait or retry.
+ *
+ * Extendible hashing (Fagin et al., 1979) with the directory and segments of Dash (Lu et al.,
+ *2020):
+ *
+ *	root: secret, directory of 2^depth entries, by the highest bits of the hash
+ *	  -> segment: 1 to 128 buckets; several entries may lead to the same one
+ *	       bucket: one cache line: a head and 15 tags of 32 bits
+ *	       keys: 8, 16, .. bytes a slot, where the key is longer than 4 bytes
+ *	       columns: 8 bytes a slot, each there only in segments that need it:
+ *	         expiry, timeout, record
+ *
+ * The tag of a key of up to 4 bytes is the key; that of a longer one is 32 further bits of its
+ *hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that is
+ *full it lies in its second choice, and the home bucket has a bit that says so: a miss looks at one
+ * line, unless that bit is set. A burst is hashed first, then the directory, the buckets and the
+ * cells are fetched in turn for all keys. The hash is AES rounds or SipHash (hash_key.h) under the
+ * root's own secret.
+ *
+ * Slots are written once. A slot is filled (tag, key, columns) and then becomes visible by one
+ * release store of the bucket's head; afterwards its tag, key and record never change, and when it
+ * is taken out only its bits in the head go. The slot itself comes back when the segment is built
+ * anew: with other buckets (growing, shrinking), as two (split), as one with its neighbour (merge).
+ * The new segment is complete before the directory leads to it, and the old one stays as it was
+ * until all readers are past it (rcu). That is why readers need no retry and no version:
+ *  A. A reader that finds a bit in a head (acquire) sees that slot's tag, key, columns as they were
+ *     stored before (release), and no other key will ever stand there.
+ *  B. A segment that a reader came to is a true picture of all its keys of the moment when the
+ *     directory was read, with later changes up to the moment when it was replaced. A key that was
+ *     there all the time is in the one or the other; nothing that readers look at moves.
+ *  C. An expiry is one 64-bit word: a refresh is one store.
+ * Heads, column pointers and entries are single words, stored once each, whole.
+ *
+ * A head has two bits a slot, for two views of the table: outside a transaction both are equal. A
+ * transaction changes the one that readers do not look at and commits by one store of which view
+ * that is; then, after a grace period, the other view is made equal key by key. What is in neither
+ * view is gone; what is in one still stands.
+ *
+ * Writers: a spin lock a segment, held for a few stores, or while a segment is built anew (at most
+ * 1,920 slots: some 20 us). Above it the table's lock for directory and due times, held for a few
+ * stores or one doubling of the directory. Order: segment, table. Any number of threads may change
+ * a table; a transaction, and reading it other than by lookup, belong to one thread.
+ *
+ * Cost: lookup one line for a miss, one to three for a hit; adding and deleting O(1), amortised,
+ *and at most a segment. With load 0.65 to about 0.8 a plain IPv4 element costs 5 to 7 bytes, each
+ * column 8 / 0.65 at most. A segment that would not hold its keys at its largest, which
+ * a random hash does not do, raises an alarm: the table gets a new secret and is built anew.
+ *
+ * Expiry: segments stand in a heap by the earliest expiry in them. hash_table_expire() scans the
+ * segments that are due: what it costs depends on those, not on the table.
+ */
+#ifndef TAMIS_HASH_TABLE_H
+#define TAMIS_HASH_TABLE_H
+
+#include "rcu/rcu.h"
+
+struct hash_table;
+struct hash_segment;
+struct hash_table_ops;
+struct set_elem;
+
+enum hash_column { HASH_EXPIRES, HASH_TIMEOUT, HASH_RECORD, HASH_COLUMNS };
+
+struct hash_table_config {
+	const struct hash_table_ops *ops; /* NULL: the best of this CPU */
+	struct rcu *rcu;		  /* NULL: one thread, memory goes at once */
+	unsigned key_len;
+	/* Frees a record after a grace period of rcu. A segment may be locked: no calls back. */
+	void (*record_free)(struct rcu *rcu, void *record);
+};
+
+/* 0, -ENOMEM, or what the system says that has no random bits. */
+int hash_table_new(const struct hash_table_config *config, struct hash_table **out);
+/* Frees the table and its records once no reader looks at it; it must be out of reach. */
+void hash_table_free(struct hash_table *t);
+
+/*
+ * What a lookup hands out: the record, if the element has one; else the key, as a number for keys
+ * of up to 7 bytes, by its place (until the next change) for longer ones. Bit 0 tells.
+ */
+static inline bool hash_elem_is_key(const struct set_elem *e)
+{
+	return (uintptr_t)e & 1;
+}
+
+/* The key of an element that has no record; buf takes it where it has no place. */
+const uint8_t *hash_elem_key(const struct hash_table *t, const struct set_elem *e, uint8_t buf[8]);
+
+/* Readers: any registered thread. As set_lookup(). */
+uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
+			   uint64_t mask, const uint64_t *now, struct set_elem **hit);
+
+/*
+ * A key's place with its segment locked, in the view that changes go to. Between lock and unlock:
+ * read and change this element only. hash_table_lock() says whether the key is there.
+ */
+struct hash_pos {
+	struct hash_table *t;
+	struct hash_segment *seg;
+	const uint8_t *key;
+	uint64_t at;
+	uint32_t tag;
+	unsigned slot;
+};
+
+bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos);
+void hash_table_unlock(struct hash_pos *pos);
+uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c);
+/* The element that stands there, as lookups hand it out. */
+struct set_elem *hash_pos_elem(const struct hash_pos *pos);
+/* True if the element was there when the transaction began. */
+bool hash_pos_is_old(const struct hash_pos *pos);
+/* Changes expiry or timeout; 0 or -ENOMEM, never the latter where the value was not 0 before. */
+int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
+/*
+ * Puts an absent key in. 0, -ENOMEM, or -ENOSPC if no secret serves. May let go of the segment and
+ * lock it again: -EEXIST if the key came meanwhile.
+ */
+int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS]);
+/* Takes the element out, and frees its record when no reader can see it, and unlocks. */
+void hash_table_drop(struct hash_pos *pos);
+
+/* Elements in the view that changes go to, the expired ones too. */
+uint64_t hash_table_count(const struct hash_table *t);
+
+/* One element after the other, in no order; elements must not change meanwhile. */
+void hash_table_each(const struct hash_table *t,
+		     void (*fn)(void *ctx, struct set_elem *e, const uint8_t *key,
+				uint64_t expires),
+		     void *ctx);
+
+/*
+ * Takes out up to `budget` elements whose time has come; fn is told of each before it goes (and its
+ * record with it) and may say false: then it stays and that is the end. 16 of *steps are spent on a
+ * segment; also ends when they are used up.
+ */
+unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
+			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx);
+uint64_t hash_table_next_due(const struct hash_table *t); /* never later than the next expiry */
+uint64_t hash_table_expired(const struct hash_table *t, uint64_t now); /* how many there are */
+
+/*
+ * A transaction. With `visible` lookups see changes at once, else at hash_table_publish(). A grace
+ * period after that, or after hash_table_revert(), hash_table_settle() must be called with each key
+ * that was changed, then hash_table_end(). Of a revert, settle tells fn what came back into the
+ * view (+1) and what left it (-1).
+ */
+void hash_table_begin(struct hash_table *t, bool visible);
+void hash_table_publish(struct hash_table *t);
+void hash_table_revert(struct hash_table *t);
+void hash_table_settle(struct hash_table *t, const uint8_t *key,
+		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx);
+void hash_table_end(struct hash_table *t);
+
+size_t hash_table_bytes(const struct hash_table *t); /* all its memory, without records */
+
+#endif

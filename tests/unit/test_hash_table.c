@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash_table: every variant and key length against an array, under seeded random operations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "set/hash_table_internal.h"
+
+static uint64_t rng;
+
+static uint32_t rnd(uint32_t n)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 20) % n;
+}
+
+/* --- the reference -------------------------------------------------------------------------- */
+
+struct elem {
+	bool there, was; /* in the view of changes; when the transaction began */
+	uint64_t expires, timeout, record;
+	uint64_t old_record;
+};
+
+struct world {
+	struct hash_table *t;
+	unsigned len, n_keys;
+	struct elem *e; /* by number of the key */
+	uint64_t now, count;
+	bool open, visible, records;
+};
+
+static uint64_t records_alive;
+
+static void record_drop(struct rcu *rcu, void *record)
+{
+	free(record);
+	records_alive--;
+}
+
+/* The key of a number: spread over all bytes. */
+static void key_of(const struct world *w, unsigned i, uint8_t key[64])
+{
+	memset(key, 0, 64);
+	for (unsigned b = 0; b < w->len; b++)
+		key[b] = (uint8_t)(b < 4 ? i >> 8 * (b & 3) : i * 31 + b);
+}
+
+static unsigned key_number(const struct world *w, const uint8_t *key)
+{
+	unsigned i = 0;
+	for (unsigned b = 0; b < MIN(w->len, 4); b++)
+		i |= (unsigned)key[b] << 8 * b;
+	return i;
+}
+
+static struct world make(const struct hash_table_ops *ops, unsigned len, unsigned n_keys,
+			 bool records)
+{
+	struct world w = {.len = len,
+			  .n_keys = MIN(n_keys, len == 1 ? 256U : 65536U),
+			  .now = 1000,
+			  .records = records};
+	struct hash_table_config c = {.ops = ops, .key_len = len, .record_free = record_drop};
+	assert_int_equal(hash_table_new(&c, &w.t), 0);
+	w.e = calloc(w.n_keys, sizeof(*w.e));
+	records_alive = 0;
+	return w;
+}
+
+static void unmake(struct world *w)
+{
+	hash_table_free(w->t);
+	assert_int_equal(records_alive, 0);
+	free(w->e);
+}
+
+static void toggle(struct world *w, unsigned i, uint64_t expires, uint64_t timeout)
+{
+	uint8_t key[64];
+	struct hash_pos pos;
+	struct elem *e = &w->e[i];
+
+	key_of(w, i, key);
+	assert_int_equal(hash_table_lock(w->t, key, &pos), e->there);
+	if (e->there) {
+		assert_int_equal(hash_pos_word(&pos, HASH_EXPIRES), e->expires);
+		assert_int_equal(hash_pos_word(&pos, HASH_TIMEOUT), e->timeout);
+		assert_int_equal(hash_pos_word(&pos, HASH_RECORD), e->record);
+		hash_table_drop(&pos);
+		e->there = false;
+		w->count--;
+		return;
+	}
+	uint64_t record = w->records && rnd(2) ? (uintptr_t)malloc(8) : 0;
+	records_alive += record != 0;
+	assert_int_equal(hash_table_put(&pos, (uint64_t[]){expires, timeout, record}), 0);
+	hash_table_unlock(&pos);
+	*e = (struct elem){true, e->was, expires, timeout, record, e->old_record};
+	w->count++;
+}
+
+static void refresh(struct world *w, unsigned i, uint64_t expires)
+{
+	uint8_t key[64];
+	struct hash_pos pos;
+
+	key_of(w, i, key);
+	if (hash_table_lock(w->t, key, &pos)) {
+		assert_int_equal(hash_pos_set_word(&pos, HASH_EXPIRES, expires), 0);
+		w->e[i].expires = expires;
+	}
+	hash_table_unlock(&pos);
+}
+
+static void check_lookup(struct world *w)
+{
+	uint8_t keys[64][64];
+	uint64_t now[64], mask = rnd(4) ? ~0ULL : rng;
+	struct set_elem *hit[64];
+	unsigned number[64];
+	bool in_old = w->open && !w->visible;
+
+	for (unsigned i = 0; i < 64; i++) {
+		number[i] = rnd(w->n_keys);
+		key_of(w, number[i], keys[i]);
+		now[i] = w->now + rnd(20);
+	}
+	uint64_t found = hash_table_lookup(w->t, keys[0], 64, mask, now, hit);
+	assert_int_equal(hash_table_lookup(w->t, keys[0], 64, mask, now, NULL), found);
+	assert_int_equal(found & ~mask, 0);
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		const struct elem *e = &w->e[number[i]];
+		uint64_t record = in_old ? e->old_record : e->record;
+		uint8_t buf[8];
+		if (in_old) { /* lifetimes of what is in both views may have changed */
+			assert_true(!(found >> i & 1) || e->was);
+		} else {
+			assert_int_equal(found >> i & 1,
+					 e->there && (!e->expires || now[i] < e->expires));
+		}
+		if (!(found >> i & 1))
+			continue;
+		if (record)
+			assert_int_equal((uintptr_t)hit[i], record);
+		else
+			assert_memory_equal(hash_elem_key(w->t, hit[i], buf), keys[i], w->len);
+	}
+}
+
+static struct world *walking;
+static uint64_t walked;
+
+static void walk_one(void *ctx, struct set_elem *e, const uint8_t *key, uint64_t expires)
+{
+	const struct elem *it = &walking->e[key_number(walking, key)];
+	assert_true(it->there);
+	assert_int_equal(expires, it->expires ? it->expires : UINT64_MAX);
+	walked++;
+}
+
+static void check_all(struct world *w)
+{
+	uint64_t expired = 0, least = UINT64_MAX;
+
+	walking = w;
+	walked = 0;
+	hash_table_each(w->t, walk_one, NULL);
+	assert_int_equal(walked, w->count);
+	assert_int_equal(hash_table_count(w->t), w->count);
+	for (unsigned i = 0; i < w->n_keys; i++)
+		if (w->e[i].there && w->e[i].expires) {
+			expired += w->e[i].expires <= w->now;
+			least = MIN(least, w->e[i].expires);
+		}
+	assert_int_equal(hash_table_expired(w->t, w->now), expired);
+	assert_true(hash_table_next_due(w->t) <= least);
+}
+
+static bool gone(void *ctx, struct set_elem *e)
+{
+	struct world *w = ctx;
+	uint8_t buf[8];
+
+	if (hash_elem_is_key(e)) {
+		struct elem *it = &w->e[key_number(w, hash_elem_key(w->t, e, buf))];
+		assert_true(it->there && it->expires && it->expires <= w->now);
+		it->there = false;
+	} else {
+		unsigned i = 0;
+		while (!w->e[i].there || w->e[i].record != (uintptr_t)e)
+			i++;
+		assert_true(w->e[i].expires && w->e[i].expires <= w->now);
+		w->e[i].there = false;
+	}
+	w->count--;
+	return true;
+}
+
+static void expire(struct world *w, unsigned budget)
+{
+	unsigned steps = UINT32_MAX;
+	uint64_t due = hash_table_expired(w->t, w->now);
+
+	assert_int_equal(hash_table_expire(w->t, w->now, budget, &steps, gone, w),
+			 MIN(due, budget));
+}
+
+static int64_t came;
+
+static void settled(void *ctx, struct set_elem *e, int delta)
+{
+	came += delta;
+}
+
+static void transact(struct world *w)
+{
+	uint8_t key[64];
+
+	if (!w->open) {
+		w->open = true;
+		w->visible = rnd(2);
+		for (unsigned i = 0; i < w->n_keys; i++) {
+			w->e[i].was = w->e[i].there;
+			w->e[i].old_record = w->e[i].record;
+		}
+		hash_table_begin(w->t, w->visible);
+		return;
+	}
+	bool commit = rnd(2);
+	int64_t want = 0;
+	came = 0;
+	if (commit)
+		hash_table_publish(w->t);
+	else
+		hash_table_revert(w->t);
+	for (unsigned i = 0; i < w->n_keys; i++) {
+		struct elem *e = &w->e[i];
+		key_of(w, i, key);
+		hash_table_settle(w->t, key, settled, NULL);
+		if (commit)
+			continue;
+		want += e->was - e->there;
+		w->count += e->was - (uint64_t)e->there;
+		struct hash_pos pos;
+		assert_int_equal(hash_table_lock(w->t, key, &pos), e->was);
+		*e = (struct elem){.there = e->was};
+		if (e->there) {
+			e->expires = hash_pos_word(&pos, HASH_EXPIRES);
+			e->timeout = hash_pos_word(&pos, HASH_TIMEOUT);
+			e->record = hash_pos_word(&pos, HASH_RECORD);
+		}
+		hash_table_unlock(&pos);
+	}
+	hash_table_end(w->t);
+	if (!commit)
+		assert_int_equal(came, want);
+	w->open = false;
+}
+
+static void random_run(const struct hash_table_ops *ops, unsigned len, unsigned n_keys,
+		       bool records, bool lifetimes, unsigned steps)
+{
+	struct world w = make(ops, len, n_keys, records);
+	unsigned window = w.n_keys;
+
+	for (unsigned s = 0; s < steps; s++) {
+		uint64_t end = lifetimes && rnd(3) ? w.now + 1 + rnd(3000) : 0;
+		unsigned i = rnd(window);
+		bool growing = s / (steps / 4) % 2 == 0;
+		if (growing != w.e[i].there || !rnd(4))
+			toggle(&w, i, end, lifetimes && rnd(2) ? rnd(100) : 0);
+		if (lifetimes && !rnd(5) && !w.open)
+			refresh(&w, rnd(window), end);
+		if (!rnd(16))
+			check_lookup(&w);
+		if (!rnd(w.n_keys / 2))
+			check_all(&w);
+		if (!rnd(w.n_keys / 2))
+			transact(&w);
+		if (lifetimes && !rnd(8))
+			w.now += rnd(20);
+		if (lifetimes && !w.open && !rnd(50))
+			expire(&w, rnd(2) ? rnd(30) : UINT32_MAX);
+	}
+	check_all(&w);
+	unmake(&w);
+}
+
+static void random_ops(void **state)
+{
+	static const unsigned lens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 36, 64};
+
+	for (unsigned v = 0; hash_table_variants[v]; v++) {
+		const struct hash_table_ops *ops = hash_table_variants[v];
+		if (!ops->usable())
+			continue;
+		for (unsigned l = 0; l < ARRAY_SIZE(lens); l++)
+			for (unsigned kind = 0; kind < 4; kind++) {
+				rng = 88172645463325252ULL + v * 1000 + l * 10 + kind;
+				random_run(ops, lens[l], 3000, kind & 1, kind & 2, 2500);
+			}
+	}
+}
+
+/* Many elements come and go: all memory comes back, and it is as little as the header says. */
+static void growth(void **state)
+{
+	enum { N = 60000 };
+	for (unsigned len = 4; len <= 16; len += 12) {
+		struct world w = make(NULL, len, N, false);
+		size_t empty = hash_table_bytes(w.t);
+		for (unsigned i = 0; i < N; i++) {
+			toggle(&w, i, 0, 0);
+			if (i == 5000 || i == 20000 || i == 45000 || i == N - 1) {
+				double each = (double)hash_table_bytes(w.t) / (i + 1);
+				assert_true(each < (len == 4 ? 9 : 35));
+				assert_true(each > (len == 4 ? 4 : 20));
+				check_all(&w);
+			}
+		}
+		assert_int_equal(hash_table_count(w.t), N);
+		for (unsigned i = 0; i < N; i++)
+			check_lookup(&w), i += 100;
+		for (unsigned i = 0; i < N; i++)
+			toggle(&w, i, 0, 0);
+		check_all(&w);
+		assert_in_range(hash_table_bytes(w.t), empty, 6 * empty);
+		unmake(&w);
+	}
+}
+
+/* A hash that puts everything into one place until the secret changes. */
+static struct hash_key first_key;
+static bool weak_forever;
+
+static struct hash_place weak_place(const struct hash_key *k, const uint8_t *key, unsigned len)
+{
+	struct hash_place p = hash_table_scalar.place(k, key, len);
+	if (weak_forever || !memcmp(&k->sip, &first_key.sip, sizeof(k->sip)))
+		p.at = 0x1234567812345678;
+	return p;
+}
+
+static uint64_t weak_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
+			    uint64_t mask, const uint64_t *now, struct set_elem **hit)
+{
+	uint64_t found = 0;
+	for (unsigned i = 0; i < 64; i++) {
+		struct hash_pos pos;
+		if (mask >> i & 1) {
+			if (hash_table_lock((struct hash_table *)t, keys + i * stride, &pos))
+				found |= 1ULL << i;
+			hash_table_unlock(&pos);
+		}
+	}
+	return found;
+}
+
+static void alarm_raised(void **state)
+{
+	struct hash_table_ops ops = hash_table_scalar;
+	ops.place = weak_place;
+	ops.lookup = weak_lookup;
+
+	for (unsigned forever = 0; forever < 2; forever++) {
+		struct world w = make(&ops, 8, 3000, true);
+		first_key = w.t->root->key;
+		weak_forever = forever;
+		for (unsigned i = 0; i < 15; i++)
+			toggle(&w, i, 5000 + i, 3);
+		hash_table_begin(w.t, true);
+		toggle(&w, 3, 0, 0);
+		unsigned first = 15, n = forever ? 0 : 2500;
+		for (unsigned i = first; i < first + n; i++)
+			toggle(&w, i, i % 2 ? 6000 : 0, 0);
+		if (forever) {
+			/* Nothing helps: the set says so and stays as it was. */
+			uint8_t key[64];
+			struct hash_pos pos;
+			int err = 0;
+			for (unsigned i = 15; i < 40 && !err; i++) {
+				key_of(&w, i, key);
+				assert_false(hash_table_lock(w.t, key, &pos));
+				err = hash_table_put(&pos, (uint64_t[]){0, 0, 0});
+				hash_table_unlock(&pos);
+				if (!err) {
+					w.e[i].there = true;
+					w.count++;
+				}
+			}
+			assert_int_equal(err, -ENOSPC);
+		} else {
+			assert_memory_not_equal(&w.t->root->key.sip, &first_key.sip,
+						sizeof(first_key.sip));
+		}
+		check_all(&w);
+		hash_table_revert(w.t);
+		for (unsigned i = 0; i < w.n_keys; i++) {
+			uint8_t key[64];
+			key_of(&w, i, key);
+			hash_table_settle(w.t, key, settled, NULL);
+		}
+		hash_table_end(w.t);
+		assert_int_equal(hash_table_count(w.t), 15);
+		assert_int_equal(hash_table_next_due(w.t), 5000);
+		unmake(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_ops),
+		cmocka_unit_test(growth),
+		cmocka_unit_test(alarm_raised),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
