@@ -35,7 +35,7 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; ends at the first crash
 	@scripts/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 bench: ## build and run the benchmarks
-	@scripts/setup.sh build
+	@scripts/setup.sh build bench
 	@$(MAKE) --no-print-directory BUILD=build-bench MESON_FLAGS=--buildtype=release all
 	@ninja -C build-bench --quiet bench
 
