@@ -493,6 +493,9 @@ static struct stmt *xt_stmt(struct json_in *in, json_t *v)
 {
 	struct stmt *s = stmt_at(in, ST_XT);
 
+	/* nft before 1.0.3 says no more than that there is one. */
+	s->xt.type = "match";
+	s->xt.name = "unknown";
 	if (json_is_null(v))
 		return s;
 	json_members(in, v, "type name");

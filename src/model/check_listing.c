@@ -177,7 +177,8 @@ static void field_seen(struct listing *l, const struct expr *e)
 	unsigned base = h->base == PB_IH ? PB_TH : h->base;
 	struct stmt *dep = l->deps[base];
 
-	if (dep) {
+	/* `th` does not say which protocol it is of. */
+	if (dep && h != &proto_th) {
 		const struct expr *left = dep->expr->pair.left;
 		bool is_key = e->payload.field == proto_key(h);
 
@@ -245,7 +246,8 @@ static bool name_field(const struct listing *l, struct expr *e)
 	if (e->kind != EX_RAW || e->raw.base == PB_IH || e->raw.tunnel)
 		return false;
 	h = header_at(l, e->raw.base);
-	if (!h && e->raw.base == PB_TH)
+	if (!h && e->raw.base == PB_TH &&
+	    (l->pctx.at[PB_TH] != &proto_unknown || l->pctx.several >> PB_TH & 1))
 		h = &proto_th;
 	f = h ? field_at(h, e->raw.off, e->bits) : NULL;
 	if (!f)
