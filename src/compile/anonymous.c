@@ -192,7 +192,9 @@ struct set *set_build(struct build *b, const struct expr *set, const struct prog
 	named = set->kind == EX_SETREF ? set->setref.set : NULL;
 	if (!named || set_key_len(named->set) != key->len)
 		build_fail(b, -EINVAL);
-	if (data == DATA_VALUE && set_desc_of(named->set)->data_len != data_len)
+	/* Of a range in the map the first value counts, as for the kernel. */
+	if (data == DATA_VALUE &&
+	    set_desc_of(named->set)->data_len != (named->decl.data.interval ? 2 : 1) * data_len)
 		build_fail(b, -EINVAL);
 	if (named->decl.flags & SETF_DYNAMIC)
 		b->out->needs |= NEED_EXACT;

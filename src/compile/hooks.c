@@ -116,6 +116,12 @@ static int by_order(const void *x, const void *y)
 	       (a->program->chain_id > b->program->chain_id);
 }
 
+/* Chains at interfaces see the packets of those alone that they name. */
+static bool bound_to_nothing(const struct chain_decl *d)
+{
+	return (d->hook == HOOK_INGRESS || d->hook == HOOK_EGRESS) && !d->devices.n;
+}
+
 struct base_lists {
 	VEC(const struct prog_base *) at[PROG_CLASSES][PROG_HOOKS];
 };
@@ -129,7 +135,7 @@ static int chain_add(struct compiled_root *root, struct base_lists *lists,
 
 	classes_of(c->table->family, c->decl.hook, classes);
 	if (!c->decl.base || c->table->flags & TABLEF_DORMANT ||
-	    hook_of[c->decl.hook] == PROG_HOOKS)
+	    hook_of[c->decl.hook] == PROG_HOOKS || bound_to_nothing(&c->decl))
 		return 0;
 	base = base_make(&root->arena, program_find(&root->pub, c->id), c);
 	for (unsigned k = 0; k < 2 && classes[k] != PROG_CLASSES && !err; k++) {

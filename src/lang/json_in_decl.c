@@ -143,15 +143,27 @@ static void data_of(struct json_in *in, json_t *v, struct set_decl *d)
 	type_of(in, v, "map", &d->data);
 }
 
+static bool is_range(json_t *v)
+{
+	return json_object_get(v, "range") || json_object_get(v, "prefix");
+}
+
+static bool has_range(json_t *v)
+{
+	json_t *fields = json_object_get(v, "concat");
+
+	for (size_t i = 0; i < json_array_size(fields); i++)
+		if (is_range(json_array_get(fields, i)))
+			return true;
+	return is_range(v);
+}
+
 /* The schema does not say `interval` of a map's values: the values do. */
 static bool data_is_interval(json_t *elem)
 {
-	for (size_t i = 0; i < json_array_size(elem); i++) {
-		json_t *data = json_array_get(json_array_get(elem, i), 1);
-
-		if (json_object_get(data, "range") || json_object_get(data, "prefix"))
+	for (size_t i = 0; i < json_array_size(elem); i++)
+		if (has_range(json_array_get(json_array_get(elem, i), 1)))
 			return true;
-	}
 	return false;
 }
 

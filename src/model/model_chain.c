@@ -5,15 +5,6 @@
 
 #include "model/model_internal.h"
 
-static struct expr_list devices_clone(struct arena *a, const struct expr_list *from)
-{
-	struct expr_list to = {0};
-
-	for (uint32_t i = 0; i < from->n; i++)
-		expr_list_add(a, &to, expr_clone(a, from->items[i]));
-	return to;
-}
-
 static void decl_clone(struct arena *a, void *to, const void *from)
 {
 	struct chain_decl *d = to;
@@ -26,23 +17,21 @@ static void decl_clone(struct arena *a, void *to, const void *from)
 	d->devices = devices_clone(a, &d->devices);
 }
 
-static bool has_device(const struct expr_list *l, const struct expr *device)
+/* The log has the declaration as it was; the chain counts as changed. */
+static int chain_log(struct model *m, struct model_chain *c)
 {
-	for (uint32_t i = 0; i < l->n; i++)
-		if (expr_equal(l->items[i], device))
-			return true;
-	return false;
-}
+	struct undo u = {.kind = UNDO_CHAIN, .item = c};
+	int err = log_reserve(m, 1);
 
-static void devices_add(struct arena *a, void *to, const void *from)
-{
-	const struct expr_list *more = from;
-	struct expr_list all = devices_clone(a, to);
-
-	for (uint32_t i = 0; i < more->n; i++)
-		if (!has_device(&all, more->items[i]))
-			expr_list_add(a, &all, expr_clone(a, more->items[i]));
-	*(struct expr_list *)to = all;
+	if (err)
+		return err;
+	u.saved = malloc(sizeof(c->decl));
+	if (!u.saved)
+		return -ENOMEM;
+	memcpy(u.saved, &c->decl, sizeof(c->decl));
+	log_push(m, u);
+	chain_changed(m, c);
+	return 0;
 }
 
 /* What `add chain` may change of a chain that is there: the policy, and more devices. */
@@ -50,7 +39,6 @@ static int chain_change(struct apply *a, struct model_chain *c, const struct cha
 {
 	const struct cmd *cmd = a->cmd;
 	struct loc policy = d->policy_expr ? d->policy_expr->loc : cmd->loc;
-	struct undo u = {.kind = UNDO_POLICY, .item = c};
 
 	if (!d->base && !d->has_policy)
 		return 0;
@@ -60,25 +48,14 @@ static int chain_change(struct apply *a, struct model_chain *c, const struct cha
 		return fail_kernel(a, cmd->chain.loc, EEXIST);
 	if (d->base && (d->hook != c->decl.hook || d->priority != c->decl.priority))
 		return fail_kernel(a, cmd->loc, EOPNOTSUPP);
-	int err = log_reserve(a->m, 1);
-	if (err)
-		return err;
-	u.saved = malloc(sizeof(c->decl));
-	if (!u.saved)
-		return -ENOMEM;
-	memcpy(u.saved, &c->decl, sizeof(c->decl));
-	err = arena_try(&c->arena, devices_add, &c->decl.devices, &d->devices);
-	if (err) {
-		free(u.saved);
-		return err;
-	}
-	if (d->has_policy) {
+	int err = chain_log(a->m, c);
+	if (!err)
+		err = devices_add(&c->arena, &c->decl.devices, &d->devices);
+	if (!err && d->has_policy) {
 		c->decl.policy = d->policy;
 		c->decl.has_policy = true;
 	}
-	log_push(a->m, u);
-	chain_changed(a->m, c);
-	return 0;
+	return err;
 }
 
 static int chain_add(struct apply *a)
@@ -139,6 +116,23 @@ static void notice_expired(struct apply *a, struct model_table *t)
 	}
 }
 
+/* `delete chain t c { devices = { x } }` */
+static int chain_devices_delete(struct apply *a, struct model_table *t, struct model_chain *c)
+{
+	struct chain_decl *d = a->cmd->chain_decl;
+	struct check check = apply_check(a, t, c);
+	int err = check_result(a, check_chain_decl(&check, d, a->cmd->loc));
+
+	if (err)
+		return err;
+	if (a->cmd->op == CMD_DESTROY || c->decl.offload || !c->decl.base)
+		return fail_kernel(a, a->cmd->loc, EOPNOTSUPP);
+	err = chain_log(a->m, c);
+	if (!err)
+		err = devices_take(&c->arena, &c->decl.devices, &d->devices);
+	return err ? fail_errno(a, a->cmd->loc, err) : 0;
+}
+
 static int chain_delete(struct apply *a)
 {
 	const struct cmd *cmd = a->cmd;
@@ -157,7 +151,7 @@ static int chain_delete(struct apply *a)
 	if (err)
 		return err;
 	if (cmd->chain_decl && cmd->chain_decl->devices.n)
-		return fail(a, cmd->loc, "taking devices from a chain is not supported yet");
+		return chain_devices_delete(a, t, c);
 	if (c->use)
 		notice_expired(a, t);
 	/* Its own rules may be all that uses it; they go first. */

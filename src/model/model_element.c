@@ -11,7 +11,8 @@
 struct item {
 	struct set_item set;
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
-	uint8_t data[MAX(SET_KEY_MAX, sizeof(struct model_verdict))];
+	/* Of a range both ends, see model_set's set_data_len(). */
+	uint8_t data[MAX(2 * SET_KEY_MAX, sizeof(struct model_verdict))];
 	struct state_template *template; /* owned */
 	struct loc loc;
 };
@@ -62,17 +63,15 @@ static int object_bytes(struct apply *a, struct model_set *s, const struct expr 
 
 static int item_data(struct apply *a, struct model_set *s, const struct expr *e, struct item *it)
 {
-	uint8_t hi[SET_KEY_MAX];
+	unsigned len = set_desc_of(s->set)->data_len;
+	uint8_t *hi = it->data + (s->decl.data.interval ? len / 2 : SET_KEY_MAX);
 
 	it->set.data = it->data;
 	if (s->decl.flags & SETF_OBJECT)
 		return object_bytes(a, s, e, it);
 	if (set_is_verdict_map(&s->decl))
 		return verdict_bytes(s, e, it);
-	if (!check_key_bytes(e, it->data, hi) ||
-	    memcmp(it->data, hi, set_desc_of(s->set)->data_len))
-		return fail(a, e->loc, "ranges as the data of a map are not supported yet");
-	return 0;
+	return check_key_bytes(e, it->data, hi) ? 0 : fail(a, e->loc, "Value must be a constant");
 }
 
 static void item_times(const struct set_elem *e, struct set_item *it)

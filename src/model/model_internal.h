@@ -26,15 +26,16 @@ static inline bool set_is_verdict_map(const struct set_decl *d)
 }
 
 enum undo_kind {
-	UNDO_ADD,     /* item came: out with it */
-	UNDO_DELETE,  /* item went: back in front of `next` */
-	UNDO_HANDLES, /* item is a table, number its next_handle */
-	UNDO_FLAGS,   /* item is a table, number its flags */
-	UNDO_POLICY,  /* item is a chain, number its policy, saved its devices */
-	UNDO_RENAME,  /* item is a chain, saved its old name */
-	UNDO_SET,     /* item is a set, saved its old struct set_decl */
-	UNDO_QUOTA,   /* item is an object, saved its old struct obj_decl */
-	UNDO_RESET,   /* item is a struct state; nothing happens before the commit */
+	UNDO_ADD,	/* item came: out with it */
+	UNDO_DELETE,	/* item went: back in front of `next` */
+	UNDO_HANDLES,	/* item is a table, number its next_handle */
+	UNDO_FLAGS,	/* item is a table, number its flags */
+	UNDO_CHAIN,	/* item is a chain, saved its old struct chain_decl */
+	UNDO_FLOWTABLE, /* item is one, saved its old struct flowtable_decl */
+	UNDO_RENAME,	/* item is a chain, saved its old name */
+	UNDO_SET,	/* item is a set, saved its old struct set_decl */
+	UNDO_QUOTA,	/* item is an object, saved its old struct obj_decl */
+	UNDO_RESET,	/* item is a struct state; nothing happens before the commit */
 };
 
 struct undo {
@@ -143,8 +144,7 @@ void *item_by_handle(const struct model_table *t, enum model_noun noun, uint64_t
 /* The table's list of such items; NOUN_TABLE and NOUN_RULE have none. */
 struct model_link *item_list(struct model_table *t, enum model_noun noun);
 
-/* --- model_log.c: the undo log -----------------------------------------------------------------
- */
+/* --- model_log.c: the undo log --------------------------------------------------------------- */
 
 /* Room for n more entries, so that log_push() cannot fail. 0 or -ENOMEM. */
 int log_reserve(struct model *m, size_t n);
@@ -164,8 +164,16 @@ int chain_rename(struct model *m, struct model_chain *c, const char *name);
 int set_touch(struct model *m, struct model_set *s);
 void chain_changed(struct model *m, struct model_chain *c);
 
-/* --- model_refs.c: who uses what -----------------------------------------------------------------
+/* --- model_devices.c: interfaces of chains and flowtables ---------------------------------------
  */
+
+struct expr_list devices_clone(struct arena *a, const struct expr_list *from);
+/* -ENOMEM. Those that are there already are left out. */
+int devices_add(struct arena *a, struct expr_list *l, const struct expr_list *more);
+/* -ENOENT if one is not there, -ENOMEM; then nothing is changed. */
+int devices_take(struct arena *a, struct expr_list *l, const struct expr_list *what);
+
+/* --- model_refs.c: who uses what ------------------------------------------------------------- */
 
 /* Calls fn for each expression below the statements, parents first, in the order of the text; not
  * for those in the bodies of anonymous chains. Stops at the first result that is not 0. */
@@ -190,8 +198,7 @@ void targets_free(struct model_set *s);
  */
 int jumps_check(struct model *m, struct model_table *t, struct model_rule **culprit);
 
-/* --- model_state.c: running states ---------------------------------------------------------------
- */
+/* --- model_state.c: running states ----------------------------------------------------------- */
 
 /* The statement that such a state would come from, with its present values; NULL: out of memory. */
 struct stmt *stmt_from_state(struct arena *a, const struct state_info *info);
@@ -208,15 +215,13 @@ void object_refresh(struct model_object *o, uint64_t now);
 int rule_reset(struct model *m, struct model_rule *r);
 int state_reset_later(struct model *m, struct state *st);
 
-/* --- model_key.c: set elements and their expressions ---------------------------------------------
- */
+/* --- model_key.c: set elements and their expressions ----------------------------------------- */
 
 /* An element as listed; NULL when out of memory. In arena a. */
 struct expr *element_expr(struct arena *a, const struct model_set *s, const struct set_view *v,
 			  uint64_t now);
 
-/* --- model_apply.c: errors
- * ------------------------------------------------------------------------ */
+/* --- model_apply.c: errors ------------------------------------------------------------------- */
 
 /* An error that nft itself would tell, before it asks the kernel. -EINVAL. */
 #define fail(a, loc, ...) ((a)->kernel_kind = false, diag_error((a)->src, (loc), __VA_ARGS__))
@@ -238,8 +243,7 @@ struct check apply_check(struct apply *a, struct model_table *t, struct model_ch
 /* The result of a check_*() as a command's. */
 int check_result(struct apply *a, int err);
 
-/* --- the commands
- * --------------------------------------------------------------------------------- */
+/* --- the commands ---------------------------------------------------------------------------- */
 
 int table_apply(struct apply *a);
 int chain_apply(struct apply *a);
@@ -251,8 +255,7 @@ int flowtable_apply(struct apply *a);
 int list_apply(struct apply *a);
 int rule_delete(struct model *m, struct model_rule *r);
 
-/* --- model_list.c
- * ----------------------------------------------------------------------------------- */
+/* --- model_list.c ---------------------------------------------------------------------------- */
 
 struct lister {
 	struct model *m;

@@ -33,6 +33,17 @@ static bool type_is_string(const struct datatype *t)
 	return t->base == TBASE_STRING;
 }
 
+static struct expr *prefix_expr(struct arena *a, struct expr *base, unsigned len)
+{
+	struct expr *e = expr_new(a, EX_PREFIX, LOC_NONE);
+
+	e->prefix.base = base;
+	e->prefix.len = len;
+	e->type = base->type;
+	e->bits = base->bits;
+	return e;
+}
+
 static struct expr *field_expr(struct arena *a, const struct datatype *t, unsigned bits,
 			       const uint8_t *lo, const uint8_t *hi)
 {
@@ -49,14 +60,8 @@ static struct expr *field_expr(struct arena *a, const struct datatype *t, unsign
 			e->flags |= EXF_WILDCARD;
 			return e;
 		}
-		if (type_has_prefix(t)) {
-			e = expr_new(a, EX_PREFIX, LOC_NONE);
-			e->prefix.base = low;
-			e->prefix.len = len - skip;
-			e->type = t;
-			e->bits = bits;
-			return e;
-		}
+		if (type_has_prefix(t))
+			return prefix_expr(a, low, len - skip);
 	}
 	e = expr_new(a, EX_RANGE, LOC_NONE);
 	e->pair.left = low;
@@ -96,6 +101,16 @@ static struct expr *verdict_expr(struct arena *a, const struct model_verdict *v)
 	return e;
 }
 
+/* A lone address among ranges is listed as a prefix too. */
+static struct expr *data_range_expr(struct arena *a, const struct set_type *t, const uint8_t *data)
+{
+	struct expr *e = bytes_expr(a, t, data, t->interval ? data + key_len(t) : data);
+
+	if (t->interval && e->kind == EX_VALUE && type_has_prefix(t->fields[0]))
+		return prefix_expr(a, e, e->bits);
+	return e;
+}
+
 static struct expr *data_expr(struct arena *a, const struct model_set *s, const void *data)
 {
 	if (s->decl.flags & SETF_OBJECT) {
@@ -107,8 +122,9 @@ static struct expr *data_expr(struct arena *a, const struct model_set *s, const 
 		e->flags |= EXF_STRING;
 		return e;
 	}
-	return set_is_verdict_map(&s->decl) ? verdict_expr(a, data)
-					    : bytes_expr(a, &s->decl.data, data, data);
+	if (set_is_verdict_map(&s->decl))
+		return verdict_expr(a, data);
+	return data_range_expr(a, &s->decl.data, data);
 }
 
 static struct stmt *ext_stmts(struct arena *a, struct state_list *l, uint64_t now)

@@ -215,7 +215,8 @@ static void commit_entry(struct model *m, const struct undo *u)
 		state_reset(u->item, m->now, &was);
 		break;
 	case UNDO_FLAGS:
-	case UNDO_POLICY:
+	case UNDO_CHAIN:
+	case UNDO_FLOWTABLE:
 	case UNDO_SET:
 	case UNDO_QUOTA:
 		break;
@@ -283,7 +284,7 @@ static void undo_entry(struct model *m, const struct undo *u)
 	case UNDO_FLAGS:
 		((struct model_table *)u->item)->flags = (uint32_t)u->number;
 		break;
-	case UNDO_POLICY: {
+	case UNDO_CHAIN: {
 		struct model_chain *c = u->item;
 
 		memcpy(&c->decl, u->saved, sizeof(c->decl));
@@ -291,6 +292,11 @@ static void undo_entry(struct model *m, const struct undo *u)
 		chain_changed(m, c);
 		break;
 	}
+	case UNDO_FLOWTABLE:
+		memcpy(&((struct model_flowtable *)u->item)->decl, u->saved,
+		       sizeof(struct flowtable_decl));
+		free(u->saved);
+		break;
 	case UNDO_RENAME: {
 		struct model_chain *c = u->item;
 

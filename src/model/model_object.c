@@ -130,13 +130,62 @@ int object_apply(struct apply *a)
 static void flowtable_clone(struct arena *a, void *to, const void *from)
 {
 	struct flowtable_decl *d = to;
-	struct expr_list devices = ((const struct flowtable_decl *)from)->devices;
 
 	*d = *(const struct flowtable_decl *)from;
 	d->priority_expr = NULL;
-	d->devices = (struct expr_list){0};
-	for (uint32_t i = 0; i < devices.n; i++)
-		expr_list_add(a, &d->devices, expr_clone(a, devices.items[i]));
+	d->devices = devices_clone(a, &d->devices);
+}
+
+/* The log has the declaration as it was. */
+static int flowtable_log(struct model *m, struct model_flowtable *f)
+{
+	struct undo u = {.kind = UNDO_FLOWTABLE, .item = f};
+	int err = log_reserve(m, 1);
+
+	if (err)
+		return err;
+	u.saved = malloc(sizeof(f->decl));
+	if (!u.saved)
+		return -ENOMEM;
+	memcpy(u.saved, &f->decl, sizeof(f->decl));
+	log_push(m, u);
+	return 0;
+}
+
+/* What `add flowtable` may change of one that is there: more devices, and the counters. */
+static int flowtable_change(struct apply *a, struct model_flowtable *f,
+			    const struct flowtable_decl *d)
+{
+	bool hook = d->hook != HOOK_NONE;
+
+	if ((hook && (d->hook != f->decl.hook || d->priority != f->decl.priority)) ||
+	    ((d->offload || d->counter) && d->offload != f->decl.offload))
+		return fail_kernel(a, a->cmd->loc, EOPNOTSUPP);
+	int err = flowtable_log(a->m, f);
+	if (!err)
+		err = devices_add(&f->arena, &f->decl.devices, &d->devices);
+	if (!err)
+		f->decl.counter |= d->counter;
+	return err;
+}
+
+/* `delete flowtable t f { devices = { x } }` */
+static int flowtable_devices_delete(struct apply *a, struct model_table *t,
+				    struct model_flowtable *f)
+{
+	struct flowtable_decl *d = a->cmd->flowtable_decl;
+	struct check check = apply_check(a, t, NULL);
+	int err = check_result(a, check_flowtable_decl(&check, d, a->cmd->loc));
+
+	if (!err && d->hook != HOOK_NONE &&
+	    (d->hook != f->decl.hook || d->priority != f->decl.priority))
+		return fail_kernel(a, a->cmd->loc, EOPNOTSUPP);
+	if (err)
+		return err;
+	err = flowtable_log(a->m, f);
+	if (!err)
+		err = devices_take(&f->arena, &f->decl.devices, &d->devices);
+	return err ? fail_errno(a, a->cmd->loc, err) : 0;
 }
 
 static int flowtable_add(struct apply *a)
@@ -152,8 +201,10 @@ static int flowtable_add(struct apply *a)
 	if (err)
 		return err;
 	struct model_flowtable *f = model_flowtable_find(t, cmd->name.text);
+	if (f && cmd->op == CMD_CREATE)
+		return fail_kernel(a, cmd->name.loc, EEXIST);
 	if (f)
-		return cmd->op == CMD_CREATE ? fail_kernel(a, cmd->name.loc, EEXIST) : 0;
+		return flowtable_change(a, f, cmd->flowtable_decl);
 	f = flowtable_new(t, cmd->name.text);
 	if (!f)
 		return -ENOMEM;
@@ -186,6 +237,8 @@ int flowtable_apply(struct apply *a)
 		err = cmd_flowtable(a, t, true, &f);
 	if (err)
 		return err;
+	if (cmd->flowtable_decl && cmd->flowtable_decl->devices.n)
+		return flowtable_devices_delete(a, t, f);
 	if (f->use)
 		return fail_kernel(a, cmd->name.text ? cmd->name.loc : cmd->handle.loc, EBUSY);
 	return item_delete(a->m, NOUN_FLOWTABLE, f);

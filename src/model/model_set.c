@@ -21,6 +21,7 @@ static void decl_clone(struct arena *a, void *to_decl, const void *from_decl)
 		to->comment = arena_strndup(a, from->comment, strlen(from->comment));
 }
 
+/* Data that may be a range is its first value and its last one, each of all fields. */
 static unsigned set_data_len(const struct set_decl *d)
 {
 	unsigned len = 0;
@@ -33,7 +34,7 @@ static unsigned set_data_len(const struct set_decl *d)
 		return sizeof(struct model_verdict);
 	for (unsigned i = 0; i < d->data.n; i++)
 		len += bits_to_bytes(d->data.bits[i]);
-	return len;
+	return d->data.interval ? 2 * len : len;
 }
 
 /* The structure behind the declaration. */
@@ -95,7 +96,8 @@ static bool decl_same(const struct set_decl *a, const struct set_decl *b)
 {
 	/* What rules write to becomes dynamic by that, see set_written(). */
 	return !((kind_flags(a) ^ kind_flags(b)) & ~(uint32_t)SETF_DYNAMIC) &&
-	       type_same(&a->key, &b->key) && type_same(&a->data, &b->data) && a->obj == b->obj;
+	       a->data.interval == b->data.interval && type_same(&a->key, &b->key) &&
+	       type_same(&a->data, &b->data) && a->obj == b->obj;
 }
 
 /* What `add set` may change of a set that is there: size, timeout, gc-interval. */
