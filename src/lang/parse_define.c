@@ -306,6 +306,9 @@ static void parse_include(struct parser *p)
 	struct loc loc = parse_span(p, start);
 	if (!token_is_separator(p) && !token_is(p, T_EOF) && !token_is(p, T_RBRACE))
 		parse_syntax_error(p, "newline or semicolon");
+	/* The end of the line is part of the statement, as nft counts. */
+	if (token_is_separator(p))
+		loc = loc_join(loc, token_loc(p));
 	if (include_depth(p->sources, loc.src) + 1 >= INCLUDE_DEPTH_MAX)
 		parse_error(p, loc, "Include nested too deeply, max %u levels", INCLUDE_DEPTH_MAX);
 	/* The token that follows is read again, behind the files. */

@@ -45,7 +45,9 @@ int rule_check(struct check *c, struct rule_decl *r, unsigned depth)
 		int err;
 
 		if (last)
-			return check_error2(&ev, s->loc,
+			return check_error2(&ev,
+					    s->kind == ST_COUNTER ? keyword_loc(&ev, s->loc)
+								  : s->loc,
 					    last->kind == ST_QUEUE ? keyword_loc(&ev, last->loc)
 								   : last->loc,
 					    "Statement after terminal statement has no effect");

@@ -485,17 +485,18 @@ int set_normalise(struct eval *ev, struct expr *set, const struct set_want *w)
 
 				if (same && expr_equal(it->e->elem->data, last->e->elem->data))
 					continue;
-				if (interval)
-					return check_error2(
-						ev,
-						item_key(it->order > last->order ? it->e : last->e)
-							->loc,
-						item_key(it->order > last->order ? last->e : it->e)
-							->loc,
-						"conflicting intervals specified");
+				/* nft names the range that begins later, else the one written
+				 * first. */
+				bool later =
+					memcmp(it->lo, last->lo, len) || it->order < last->order;
+
+				if (interval && !same)
+					return check_error2(ev,
+							    item_key(later ? it->e : last->e)->loc,
+							    item_key(later ? last->e : it->e)->loc,
+							    "conflicting intervals specified");
 				return kernel_error(
-					ev,
-					item_key(it->order > last->order ? it->e : last->e)->loc,
+					ev, item_key(later == interval ? it->e : last->e)->loc,
 					"File exists");
 			}
 			if (memcmp(it->hi, last->hi, len) <= 0)
