@@ -143,6 +143,16 @@ static int by_key(const void *a, const void *b, void *ctx)
 	return memcmp(ky.hi, kx.hi, s->key_len);
 }
 
+static bool in_order(struct set_cursor *c)
+{
+	const struct item *it = c->items.items;
+	size_t i = 1;
+
+	while (i < c->items.n && by_key(&it[i - 1], &it[i], (void *)c->s) <= 0)
+		i++;
+	return i >= c->items.n;
+}
+
 static bool mergeable(const struct set_elem *e)
 {
 	return !elem_comment(e) && !elem_ext(e);
@@ -223,7 +233,7 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 		       s->desc.auto_merge && !s->desc.data_len;
 	if (merging)
 		merge(c);
-	if (merging || s->ops == &hash_set_ops)
+	if (merging || !in_order(c))
 		qsort_r(c->items.items, c->items.n, sizeof(struct item), by_key, s);
 	if (from) {
 		size_t n = 0;

@@ -121,13 +121,14 @@ int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 	}
 	if (err)
 		goto out;
+	/* First in, then out: what goes may take room with it. No piece is one that goes. */
+	vec_foreach (&pieces, e)
+		place(s, *e, now);
+	pieces.n = 0;
 	vec_foreach (&in, e) {
 		elem_detach(s, *e);
 		journal_removed(s, *e, false);
 	}
-	vec_foreach (&pieces, e)
-		place(s, *e, now);
-	pieces.n = 0;
 out:
 	vec_foreach (&pieces, e)
 		elem_free(s, *e);

@@ -67,6 +67,7 @@ struct expiry {
 };
 
 struct interval_node;
+struct slot_table;
 
 struct interval_spares {
 	struct interval_node *first;
@@ -80,6 +81,8 @@ struct set_store {
 	struct interval_node *tree; /* interval */
 	unsigned height;
 	bool unsettled; /* a transaction left empty nodes */
+	bool removed;	/* the open transaction took something out */
+	struct slot_table *slots;
 	struct interval_spares spare_leaves, spare_inners;
 	struct set_elem *root; /* concatenated ranges */
 	struct set_elem *catchall;

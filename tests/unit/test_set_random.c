@@ -450,7 +450,13 @@ static void large(void **state)
 	d.auto_merge = true;
 	d.timeout = true;
 	run(d, 65000, 300, 20000, 40);
+	d.timeout = false;
+	run(d, 65000, 300, 20000, 40);
+	d.field_len[0] = 4;
+	run(d, 65000, 300, 20000, 40);
 	d.auto_merge = false;
+	run(d, 65000, 8, 20000, 40);
+	d.timeout = true;
 	d.field_len[0] = 16;
 	run(d, 65000, 8, 20000, 40);
 	run((struct set_desc){.n_fields = 2, .field_len = {2, 2}, .interval = true, .size = 2000},

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * line_pool: memory in whole cache lines, aligned to them.
+ *
+ * Pieces of one and two lines come out of chunks, with nothing around them, and go back to a list
+ * for the next of their size; larger ones are the allocator's. Chunks go when the pool does.
+ * One thread. O(1).
+ */
+#ifndef TAMIS_LINE_POOL_H
+#define TAMIS_LINE_POOL_H
+
+#include "base/base.h"
+
+struct line_piece;
+struct line_chunk;
+
+struct line_pool {
+	struct line_piece *spare[2];
+	struct line_chunk *chunks;
+	size_t used; /* lines of the first chunk */
+	size_t bytes;
+};
+
+void *line_alloc(struct line_pool *p, size_t lines);
+void line_free(struct line_pool *p, void *piece, size_t lines);
+/* Frees the chunks; pieces of more than two lines must be gone. */
+void line_pool_free(struct line_pool *p);
+
+#endif
