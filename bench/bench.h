@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench: what the benchmarks share: time, random numbers, medians, memory in use, rows of results.
+ *
+ * A bench is a function in bench_<noun>.c, listed in main.c. It reports each figure with
+ * bench_row(), ours and the peers' alike. Every figure that is a time is the median of BENCH_RUNS
+ * runs, or what its name says.
+ */
+#ifndef TAMIS_BENCH_H
+#define TAMIS_BENCH_H
+
+#include "base/base.h"
+
+enum { BENCH_RUNS = 7 };
+
+uint64_t bench_now(void); /* ns */
+/* ns that this thread has run: what others take from the machine is not in it. Costs more. */
+uint64_t bench_ran(void);
+uint64_t bench_random(uint64_t *state);
+double bench_median(double *v, size_t n);
+/* The value that share (0 to 1) of the values are not above. */
+double bench_quantile(double *v, size_t n, double share);
+size_t bench_memory(void); /* bytes that malloc() has given out, its own included */
+
+/* One figure: "interval 1M", "lookup, burst of 64", "tamis", 7.3, "ns". */
+void bench_row(const char *subject, const char *figure, const char *who, double value,
+	       const char *unit);
+
+/* DPDK without huge pages and devices, begun at the first call; 0 or -errno. */
+int bench_dpdk(void);
+
+void bench_interval(void);
+void bench_concat(void);
+
+#endif

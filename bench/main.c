@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tamis-bench: our structures beside the peers that Debian packages.
+ *
+ *	tamis-bench [--json] sets [NOUN ...]
+ *
+ * Results are a table, or with --json one array of objects.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench.h"
+
+static const struct noun {
+	const char *group, *name;
+	void (*run)(void);
+} nouns[] = {
+	{"sets", "interval", bench_interval},
+};
+
+static bool json;
+static unsigned n_rows;
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bench_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t bench_ran(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t bench_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double bench_quantile(double *v, size_t n, double share)
+{
+	qsort(v, n, sizeof(*v), ascending);
+	size_t i = (size_t)(share * (double)n);
+	return v[MIN(i, n - 1)];
+}
+
+double bench_median(double *v, size_t n)
+{
+	return bench_quantile(v, n, 0.5);
+}
+
+size_t bench_memory(void)
+{
+	struct mallinfo2 m = mallinfo2();
+	return m.uordblks + m.hblkhd;
+}
+
+void bench_row(const char *subject, const char *figure, const char *who, double value,
+	       const char *unit)
+{
+	if (json)
+		printf("%s\n  {\"subject\": \"%s\", \"figure\": \"%s\", \"who\": \"%s\", "
+		       "\"value\": %.6g, \"unit\": \"%s\"}",
+		       n_rows ? "," : "[", subject, figure, who, value, unit);
+	else
+		printf("%-28s %-34s %-10s %12.2f %s\n", subject, figure, who, value, unit);
+	fflush(stdout);
+	n_rows++;
+}
+
+static bool asked_for(const struct noun *n, int argc, char **argv)
+{
+	if (strcmp(n->group, argv[0]))
+		return false;
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(n->name, argv[i]))
+			return true;
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	argc--;
+	argv++;
+	if (argc && !strcmp(argv[0], "--json")) {
+		json = true;
+		argc--;
+		argv++;
+	}
+	unsigned ran = 0;
+	for (unsigned i = 0; argc && i < ARRAY_SIZE(nouns); i++)
+		if (asked_for(&nouns[i], argc, argv)) {
+			nouns[i].run();
+			ran++;
+		}
+	if (json && n_rows)
+		printf("\n]\n");
+	if (!ran)
+		fprintf(stderr, "usage: tamis-bench [--json] sets [NOUN ...]\n");
+	return ran ? 0 : 1;
+}
