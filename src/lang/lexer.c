@@ -157,7 +157,7 @@ static size_t scan_time(const char *p, const char *end)
 	static const char *const units[] = {"d", "h", "m", "s", "ms"};
 	const char *done = p;
 	unsigned next = 0;
-	for (;;) {
+	while (next < ARRAY_SIZE(units)) {
 		const char *q = done;
 		while (q < end && is(*q, C_DIGIT))
 			q++;

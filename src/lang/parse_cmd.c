@@ -43,8 +43,7 @@ void cmd_list_join(struct cmd_list *l, struct cmd_list *from)
 	l->n += from->n;
 }
 
-/* --- Where: family, table, chain, handle
- * -------------------------------------------------------------- */
+/* --- Where: family, table, chain, handle ----------------------------------------------------- */
 
 static void family_spec(struct parser *p, struct cmd *c)
 {
@@ -102,8 +101,7 @@ static void rule_position(struct parser *p, struct cmd *c)
 		number_behind(p, KW_INDEX, &c->index);
 }
 
-/* --- add, create
- * --------------------------------------------------------------------------------------- */
+/* --- add, create ----------------------------------------------------------------------------- */
 
 static void finish(struct parser *p, struct cmd *c, struct loc start)
 {
@@ -249,8 +247,7 @@ static void parse_replace(struct parser *p, struct loc start)
 	finish(p, c, start);
 }
 
-/* --- delete, destroy
- * ------------------------------------------------------------------------------------- */
+/* --- delete, destroy ------------------------------------------------------------------------- */
 
 static void delete_rule(struct parser *p, struct cmd *c)
 {
@@ -323,8 +320,7 @@ static void parse_delete(struct parser *p, enum cmd_op op, struct loc start)
 	finish(p, c, start);
 }
 
-/* --- list, reset, flush, get and the others
- * ------------------------------------------------------------------ */
+/* --- list, reset, flush, get and the others -------------------------------------------------- */
 
 /* `[family]` of all; ANY where none is written. */
 static void all_spec(struct parser *p, struct cmd *c)

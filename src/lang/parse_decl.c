@@ -4,8 +4,7 @@
 
 static const char once[] = "You can only specify this once. This statement is duplicated.";
 
-/* --- Hooks, priorities, devices -----------------------------------------------------------------
- */
+/* --- Hooks, priorities, devices -------------------------------------------------------------- */
 
 /* A word that means something only after the whole line was read, as nft has it. */
 static struct token word_take(struct parser *p)
@@ -109,8 +108,7 @@ static void parse_devices(struct parser *p, struct expr_list *l)
 	token_next(p);
 }
 
-/* --- Chains
- * --------------------------------------------------------------------------------------- */
+/* --- Chains ---------------------------------------------------------------------------------- */
 
 struct chain_body {
 	struct cmd *chain;
@@ -203,8 +201,7 @@ void parse_chain_block(struct parser *p, struct cmd *chain, struct cmd_list *rul
 	parse_block(p, chain_item, &b);
 }
 
-/* --- Sets and maps
- * ---------------------------------------------------------------------------------- */
+/* --- Sets and maps --------------------------------------------------------------------------- */
 
 struct set_body {
 	struct cmd *set;
@@ -393,8 +390,7 @@ void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *element
 	parse_block(p, set_item, &b);
 }
 
-/* --- Flowtables
- * --------------------------------------------------------------------------------------- */
+/* --- Flowtables ------------------------------------------------------------------------------ */
 
 static void flowtable_item(struct parser *p, void *arg)
 {
@@ -433,8 +429,7 @@ void parse_flowtable_block(struct parser *p, struct cmd *flowtable)
 	parse_block(p, flowtable_item, flowtable);
 }
 
-/* --- Tables
- * --------------------------------------------------------------------------------------------- */
+/* --- Tables ---------------------------------------------------------------------------------- */
 
 struct table_body {
 	struct cmd *table;

@@ -280,8 +280,7 @@ struct expr *parse_stmt_value(struct parser *p)
 	return parse_multi(p, ARGUMENT);
 }
 
-/* --- Verdicts -----------------------------------------------------------------------------------
- */
+/* --- Verdicts -------------------------------------------------------------------------------- */
 
 bool token_is_verdict(const struct parser *p)
 {
@@ -336,8 +335,7 @@ struct expr *parse_verdict(struct parser *p)
 	return e;
 }
 
-/* --- Sets ---------------------------------------------------------------------------------------
- */
+/* --- Sets ------------------------------------------------------------------------------------ */
 
 void parse_elem_options(struct parser *p, struct set_elem *e)
 {

@@ -118,8 +118,7 @@ static bool expectation_line(struct parser *p, struct obj_decl *d)
 	return true;
 }
 
-/* --- Tunnels ------------------------------------------------------------------------------------
- */
+/* --- Tunnels --------------------------------------------------------------------------------- */
 
 static void vxlan_item(struct parser *p, void *arg)
 {
@@ -214,8 +213,7 @@ static bool tunnel_line(struct parser *p, struct obj_decl *d)
 	return true;
 }
 
-/* --- Bodies
- * ---------------------------------------------------------------------------------------- */
+/* --- Bodies ---------------------------------------------------------------------------------- */
 
 /* One line of a body; false if the token starts none. */
 static bool object_line(struct parser *p, struct obj_decl *d)

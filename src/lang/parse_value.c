@@ -7,8 +7,6 @@
  */
 #include "lang/parser.h"
 
-#include <stdio.h>
-
 static const char *text_dup(struct parser *p)
 {
 	return arena_strndup(p->a, p->tok.text, p->tok.len);
@@ -62,49 +60,12 @@ uint64_t parse_number(struct parser *p)
 	return parse_number_max(p, UINT64_MAX);
 }
 
-/* The text is [Nd][Nh][Nm][Ns][Nms]; false if it is not, or above what 64 bits hold. */
-static bool time_from_text(const char *s, uint32_t len, uint64_t *ms)
-{
-	uint64_t total = 0;
-	for (uint32_t i = 0; i < len;) {
-		uint64_t v = 0, unit = 0;
-		uint32_t start = i;
-		for (; i < len && s[i] >= '0' && s[i] <= '9'; i++)
-			if (__builtin_mul_overflow(v, 10, &v) ||
-			    __builtin_add_overflow(v, (uint64_t)(s[i] - '0'), &v))
-				return false;
-		if (i == start || i == len)
-			return false;
-		switch (s[i++]) {
-		case 'd':
-			unit = 86400000;
-			break;
-		case 'h':
-			unit = 3600000;
-			break;
-		case 'm':
-			unit = i < len && s[i] == 's' ? 1 : 60000;
-			i += unit == 1;
-			break;
-		case 's':
-			unit = 1000;
-			break;
-		default:
-			return false;
-		}
-		if (__builtin_mul_overflow(v, unit, &v) || __builtin_add_overflow(total, v, &total))
-			return false;
-	}
-	*ms = total;
-	return len > 0;
-}
-
 uint64_t parse_time(struct parser *p)
 {
 	uint64_t ms;
 	if (!token_is(p, T_LITERAL))
 		parse_syntax_error(p, "string");
-	if (!time_from_text(p->tok.text, p->tok.len, &ms))
+	if (duration_parse(p->tok.text, p->tok.len, &ms))
 		parse_error(p, token_loc(p), "invalid time");
 	token_next(p);
 	return ms;
