@@ -85,8 +85,7 @@ int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, boo
 			  family_name(n.table->family), n.table->name);
 }
 
-/* --- what commands name ------------------------------------------------------------------------
- */
+/* --- what commands name ---------------------------------------------------------------------- */
 
 static struct model_table *table_by_handle(struct model *m, enum family f, uint64_t handle)
 {
@@ -207,8 +206,7 @@ int check_result(struct apply *a, int err)
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
-/* --- running -----------------------------------------------------------------------------------
- */
+/* --- running --------------------------------------------------------------------------------- */
 
 static int cmd_run(struct apply *a)
 {

@@ -252,8 +252,7 @@ void item_free(enum model_noun noun, void *item)
 	}
 }
 
-/* --- where an item stands ----------------------------------------------------------------------
- */
+/* --- where an item stands -------------------------------------------------------------------- */
 
 _Static_assert(!offsetof(struct model_table, link) && !offsetof(struct model_chain, link) &&
 		       !offsetof(struct model_rule, link) && !offsetof(struct model_set, link) &&

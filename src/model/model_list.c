@@ -111,8 +111,7 @@ void list_flowtable(struct lister *l, struct model_flowtable *f)
 	strbuf_puts(l->out, TAB "}\n");
 }
 
-/* --- tables ------------------------------------------------------------------------------------
- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
 void list_table_open(struct lister *l, const struct model_table *t)
 {

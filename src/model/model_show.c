@@ -22,8 +22,7 @@ static bool table_wanted(const struct cmd *c, const struct model_table *t)
 	return c->family == FAMILY_ANY || c->family == t->family;
 }
 
-/* --- reset --------------------------------------------------------------------------------------
- */
+/* --- reset ----------------------------------------------------------------------------------- */
 
 static int elem_reset(struct model *m, struct state_list *l)
 {
@@ -66,8 +65,7 @@ static int table_reset_rules(struct model *m, struct model_table *t)
 	return err;
 }
 
-/* --- what a table has of a kind ------------------------------------------------------------------
- */
+/* --- what a table has of a kind -------------------------------------------------------------- */
 
 static bool set_wanted(const struct cmd *c, const struct model_set *s)
 {
@@ -147,8 +145,7 @@ static int show_tables(struct show *s)
 	return err;
 }
 
-/* --- one thing
- * ------------------------------------------------------------------------------------ */
+/* --- one thing ------------------------------------------------------------------------------- */
 
 static int show_chain(struct show *s, struct model_table *t)
 {
@@ -219,8 +216,7 @@ static int show_flowtable(struct show *s, struct model_table *t)
 	return 0;
 }
 
-/* --- elements
- * ------------------------------------------------------------------------------------- */
+/* --- elements -------------------------------------------------------------------------------- */
 
 static int element_find(struct show *s, struct model_set *set, const struct expr *e,
 			struct set_view *out)
