@@ -65,8 +65,9 @@ struct build {
 	struct compiled_rule *out;
 	struct arena *arena; /* of out */
 	VEC(struct prog_op) ops;
-	bool statement; /* in a statement: without a value it is passed over */
-	bool no_value;	/* an expression was met that is not evaluated */
+	uint8_t vlan_tag; /* which tag `vlan` means: 1 behind a match of the outer one's type */
+	bool statement;	  /* in a statement: without a value it is passed over */
+	bool no_value;	  /* an expression was met that is not evaluated */
 	int err;
 	jmp_buf env;
 };

@@ -104,7 +104,7 @@ static const struct prog_expr *payload(struct build *b, const struct expr *e)
 	if (h != &proto_vlan)
 		return packet(b, h, h->base, f->off, e->bits);
 	p = expr_make(b, PX_VLAN, e->bits);
-	p->vlan.tag = 0;
+	p->vlan.tag = b->vlan_tag;
 	p->vlan.bit_off = (uint8_t)f->off;
 	return p;
 }

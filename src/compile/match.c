@@ -296,6 +296,18 @@ static void against_concat(struct build *b, const struct expr *left, enum expr_o
 	build_fail(b, -EINVAL);
 }
 
+/* `vlan type 8021q` says that another tag follows. */
+static void learn_vlan(struct build *b, const struct expr *e)
+{
+	enum { VLAN = 0x8100, QINQ = 0x88a8 };
+	const struct expr *l = e->pair.left, *r = e->pair.right;
+
+	if (l->kind == EX_PAYLOAD && l->payload.header == &proto_vlan && e->op == OP_EQ &&
+	    r->kind == EX_VALUE && !strcmp(l->payload.field->name, "type") &&
+	    (expr_u64(r) == VLAN || expr_u64(r) == QINQ))
+		b->vlan_tag = 1;
+}
+
 void match_build(struct build *b, const struct expr *e)
 {
 	const struct expr *l, *r;
@@ -320,6 +332,7 @@ void match_build(struct build *b, const struct expr *e)
 	switch ((enum expr_kind)r->kind) {
 	case EX_VALUE:
 		against_value(b, &o, e->op, r);
+		learn_vlan(b, e);
 		break;
 	case EX_PREFIX:
 		against_prefix(b, &o, e->op, r);

@@ -403,6 +403,19 @@ static void update(struct build *b, const struct stmt *s)
 	build_op(b, &op);
 }
 
+/* Extensions of iptables: nobody knows what such a match would say, so it says no. */
+static void xt(struct build *b, const struct stmt *s)
+{
+	const char *name = s->xt.name ? s->xt.name : "xt";
+
+	if (!s->xt.type || strcmp(s->xt.type, "match")) {
+		no_effect(b, name);
+		return;
+	}
+	build_note(b, COMPILE_NO_VALUE, name);
+	build_op(b, &(struct prog_op){.kind = PO_NEVER});
+}
+
 void stmt_build(struct build *b, const struct stmt *s)
 {
 	switch ((enum stmt_kind)s->kind) {
@@ -475,7 +488,7 @@ void stmt_build(struct build *b, const struct stmt *s)
 		no_effect(b, "flow add");
 		break;
 	case ST_XT:
-		no_effect(b, s->xt.name ? s->xt.name : "xt");
+		xt(b, s);
 		break;
 	case ST_METER:
 		meter(b, s);

@@ -544,6 +544,47 @@ static void test_names(void **state)
 	world_free(w);
 }
 
+/* Behind a match of the outer tag's type `vlan` means the inner tag. */
+static void test_two_tags(void **state)
+{
+	struct world *w = world_new();
+	const struct program *p;
+
+	(void)state;
+	assert_int_equal(
+		load(w, "table netdev n { chain in { type filter hook ingress device \"eth0\" "
+			"priority 0;\n"
+			"vlan id 10 counter\n"
+			"ether type 8021ad vlan id 10 vlan type 8021q vlan id 20 counter\n"
+			"ether type 8021ad vlan id 10 vlan type 8021q vlan id 10 counter\n"
+			"vlan id 10 ip ttl 64 counter\n"
+			"} }"),
+		0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct packet *pk = &w->packets[w->burst.n++];
+
+		pk->n = 0;
+		put_ether(pk, i ? 0x88a8 : 0x8100);
+		put16(pk, 10);
+		if (i) {
+			put16(pk, 0x8100);
+			put16(pk, 20);
+		}
+		put16(pk, 0x0800);
+		ip4_begin(pk, 17, 0, NULL, 0);
+		put_udp(pk, 8);
+		ip4_end(pk);
+	}
+	run(w);
+	p = compile_program(w->c,
+			    model_chain_find(model_table_find(w->f.m, FAMILY_NETDEV, "n"), "in"));
+	assert_int_equal(p->rules[0]->stats->packets, 1); /* ether type vlan, not 8021ad */
+	assert_int_equal(p->rules[1]->stats->packets, 1);
+	assert_int_equal(p->rules[2]->stats->packets, 0);
+	assert_int_equal(p->rules[3]->stats->packets, 1);
+	world_free(w);
+}
+
 static void test_nesting(void **state)
 {
 	struct world *w = world_new();
@@ -577,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_numgen),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_two_tags),
 		cmocka_unit_test(test_nesting),
 	};
 
