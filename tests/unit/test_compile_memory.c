@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A build with each single allocation failing: -ENOMEM, nothing lost, and what is published runs
+ * on. Allocation is wrapped by the linker (see meson.build).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "compile/compile.h"
+#include "model_fixture.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+
+static struct {
+	bool armed;
+	uint64_t left;
+} memory;
+
+static bool refused(void)
+{
+	return memory.armed && !memory.left--;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return refused() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return refused() ? NULL : __real_strdup(s);
+}
+
+static void note(void *arg, const struct compile_note *n)
+{
+	(void)n;
+	++*(unsigned *)arg;
+}
+
+static const char first[] = "table inet t {\n"
+			    "	chain a { counter; udp dport 1 drop; }\n"
+			    "	chain in { type filter hook input priority 0; counter; }\n"
+			    "}\n";
+
+static const char second[] =
+	"add rule inet t a ip saddr { 10.0.0.0/8, 192.168.0.1-192.168.0.9 } limit rate 1/second "
+	"log prefix \"x\"\n"
+	"add rule inet t a fib saddr oif 0 drop\n"
+	"add rule inet t a ip saddr . tcp dport { 10.0.0.1 . 22, 10.0.0.2 . 80-90 } accept\n"
+	"add rule inet t a udp dport vmap { 1 : drop, 2 : accept }\n"
+	"add rule inet t a meta mark set numgen inc mod 3\n"
+	"add rule inet t a meta mark set ip saddr map { 10.0.0.1 : 1, 10.0.0.2 : 2 }\n"
+	"insert rule inet t a udp dport 1 jump { counter; drop; }\n"
+	"add set inet t s { type ipv4_addr; flags dynamic; size 5; }\n"
+	"add rule inet t a add @s { ip saddr limit rate 1/second } accept\n"
+	"add table netdev n\n"
+	"add chain netdev n i { type filter hook ingress device \"eth0\" priority 0; }\n";
+
+static void test_each_allocation(void **state)
+{
+	unsigned notes = 0;
+	struct compile_config config = {&notes, note};
+	const struct program *before;
+	struct program_root *root;
+	struct compile *c;
+	struct fixture f;
+	uint64_t n;
+	int err = -ENOMEM;
+
+	(void)state;
+	assert_int_equal(fixture_init(&f), 0);
+	assert_int_equal(compile_new(&config, &c), 0);
+	assert_int_equal(fixture_load(&f, first, FIXTURE_COMMIT), 0);
+	assert_int_equal(compile_build(c, f.m, &root), 0);
+	assert_null(compile_publish(c, root));
+	before = compile_program(c, model_chain_find(model_table_find(f.m, FAMILY_INET, "t"), "a"));
+	if (fixture_load(&f, second, FIXTURE_OPEN))
+		fail_msg("%s", f.messages);
+	for (n = 0; err; n++) {
+		memory.armed = true;
+		memory.left = n;
+		err = compile_build(c, f.m, &root);
+		memory.armed = false;
+		if (err)
+			assert_int_equal(err, -ENOMEM);
+		assert_int_equal(before->n_rules, 2);
+	}
+	assert_true(n > 50);
+	assert_int_equal(notes, 1);
+	program_root_free(compile_publish(c, root));
+	model_commit(f.m);
+	compile_free(c);
+	fixture_free(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_allocation)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
