@@ -9,6 +9,7 @@
  */
 #include "lang/parser.h"
 
+#include <ctype.h>
 #include <glob.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -67,18 +68,18 @@ static unsigned likely_edits(unsigned na, unsigned nb)
 	return max - min <= 1 ? 1 + (max + 2) / 3 : (max + 4) / 3;
 }
 
-static const struct variable *find_similar(const struct parser *p, const struct token *t)
+static const struct variable *find_similar(const struct parser *p, const char *name, size_t len)
 {
 	const struct variable *best = NULL;
 	unsigned best_distance = UINT_MAX;
-	if (t->len > NAME_COMPARED_MAX)
+	if (len > NAME_COMPARED_MAX)
 		return NULL;
 	for (const struct scope *s = p->scope; s; s = s->parent)
 		for (const struct variable *v = s->vars; v; v = v->next) {
 			if (!v->value || v->len > NAME_COMPARED_MAX)
 				continue;
-			unsigned d = edit_distance(t->text, t->len, v->name, v->len);
-			if (d <= likely_edits(t->len, v->len) && d < best_distance) {
+			unsigned d = edit_distance(name, (unsigned)len, v->name, v->len);
+			if (d <= likely_edits((unsigned)len, v->len) && d < best_distance) {
 				best = v;
 				best_distance = d;
 			}
@@ -86,27 +87,61 @@ static const struct variable *find_similar(const struct parser *p, const struct 
 	return best;
 }
 
+static struct variable *must_find(struct parser *p, const char *name, size_t len)
+{
+	struct variable *v = find(p, name, len);
+	if (v)
+		return v;
+	const struct variable *similar = find_similar(p, name, len);
+	if (similar)
+		parse_error(p, token_loc(p),
+			    "unknown identifier '%.*s'; did you mean identifier ‘%.*s’?", (int)len,
+			    name, (int)similar->len, similar->name);
+	parse_error(p, token_loc(p), "unknown identifier '%.*s'", (int)len, name);
+}
+
 struct expr *parse_variable(struct parser *p)
 {
 	token_next(p);
 	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
 		parse_syntax_error(p, "string");
-	struct token t = p->tok;
-	struct variable *v = find(p, t.text, t.len);
-	if (!v) {
-		const struct variable *similar = find_similar(p, &t);
-		if (similar)
-			parse_error(p, token_loc(p),
-				    "unknown identifier '%.*s'; did you mean identifier ‘%.*s’?",
-				    (int)t.len, t.text, (int)similar->len, similar->name);
-		parse_error(p, token_loc(p), "unknown identifier '%.*s'", (int)t.len, t.text);
-	}
+	struct variable *v = must_find(p, p->tok.text, p->tok.len);
 	p->nodes += v->nodes;
 	if (p->nodes > p->nodes_max)
 		parse_error(p, token_loc(p), "variables expand to more than %llu values",
 			    (unsigned long long)p->nodes_max);
 	token_next(p);
 	return expr_clone(p->a, v->value);
+}
+
+static size_t name_len(const char *s)
+{
+	size_t n = 0;
+	while (s[n] == '_' || isalnum((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+const char *parse_expanded_string(struct parser *p)
+{
+	struct loc loc = token_loc(p);
+	if (!token_is(p, T_QUOTED) || !memchr(p->tok.text, '$', p->tok.len))
+		return parse_string(p);
+	const char *text = arena_strndup(p->a, p->tok.text, p->tok.len), *out = "";
+	for (const char *dollar; (dollar = strchr(text, '$')); text = dollar) {
+		size_t len = name_len(++dollar);
+		const struct variable *v = must_find(p, dollar, len);
+		if (v->value->kind != EX_SYMBOL)
+			parse_error(p, loc, "'$%.*s' is no string", (int)len, dollar);
+		const struct expr *value = v->value;
+		out = arena_printf(p->a, "%s%.*s%.*s", out, (int)(dollar - 1 - text), text,
+				   (int)value->symbol.len, value->symbol.text);
+		if (strlen(out) > EXPANDED_MAX)
+			parse_error(p, loc, "the string is too long with its variables");
+		dollar += len;
+	}
+	token_next(p);
+	return arena_printf(p->a, "%s%s", out, text);
 }
 
 /* Counts the nodes of a tree; returns its depth. */

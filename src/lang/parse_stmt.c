@@ -142,7 +142,7 @@ static struct stmt *parse_log(struct parser *p)
 	token_next(p);
 	for (;;) {
 		if (token_accept_word(p, "prefix")) {
-			s->log.prefix = parse_string(p);
+			s->log.prefix = parse_expanded_string(p);
 		} else if (token_accept_word(p, "group")) {
 			s->log.has_group = true;
 			s->log.group = (uint16_t)parse_number_max(p, UINT16_MAX);

@@ -28,6 +28,7 @@ enum {
 	VARIABLE_NODES_BASE = 1 << 20,
 	VARIABLE_NODES_PER_BYTE = 4,
 	COMMENT_MAX = 128,
+	EXPANDED_MAX = 1024, /* bytes of a string with its variables */
 	NAME_COMPARED_MAX = 64, /* longer names are not searched for slips */
 };
 
@@ -69,8 +70,7 @@ struct parser {
 	jmp_buf *recover, *stop;
 };
 
-/* --- parser.c: the token at hand, errors, blocks
- * ------------------------------------------------------ */
+/* --- parser.c: the token at hand, errors, blocks --------------------------------------------- */
 
 void token_next(struct parser *p);
 struct token token_peek(const struct parser *p);
@@ -126,6 +126,8 @@ void scope_close(struct parser *p);
 bool parse_common(struct parser *p);
 /* `$name`: a clone of its value. */
 struct expr *parse_variable(struct parser *p);
+/* A string; in a quoted one each `$name` is replaced. */
+const char *parse_expanded_string(struct parser *p);
 
 /* --- parse_value.c: words, numbers, times, rates ------------------------------------------- */
 
@@ -178,8 +180,7 @@ struct expr *parse_setref(struct parser *p);
 /* The options of an element behind its key. */
 void parse_elem_options(struct parser *p, struct set_elem *e);
 
-/* --- parse_payload.c: primary expressions that read the packet ----------------------------------
- */
+/* --- parse_payload.c: primary expressions that read the packet ------------------------------- */
 
 /* Header fields, options, meta, ct, fib, ...: NULL if the token starts none. */
 struct expr *parse_selector(struct parser *p);
@@ -192,16 +193,14 @@ void parse_rule(struct parser *p, struct rule_decl *r);
 struct stmt *parse_stateful(struct parser *p);
 bool token_is_stateful(const struct parser *p);
 
-/* --- parse_nat.c: at their first word ----------------------------------------------------------
- */
+/* --- parse_nat.c: at their first word -------------------------------------------------------- */
 
 struct stmt *parse_nat(struct parser *p); /* snat, dnat, masquerade, redirect */
 struct stmt *parse_tproxy(struct parser *p);
 struct stmt *parse_dup(struct parser *p); /* dup, fwd */
 struct stmt *parse_queue(struct parser *p);
 
-/* --- parse_decl.c: the bodies of tables, chains, sets, flowtables
- * --------------------------------- */
+/* --- parse_decl.c: the bodies of tables, chains, sets, flowtables ---------------------------- */
 
 /*
  * Each reads from `{` to `}`. What a body brings besides its own command goes to lists: so a
@@ -213,16 +212,14 @@ void parse_chain_block(struct parser *p, struct cmd *chain, struct cmd_list *rul
 void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *elements);
 void parse_flowtable_block(struct parser *p, struct cmd *flowtable);
 
-/* --- parse_object.c: stateful objects
- * -------------------------------------------------------------- */
+/* --- parse_object.c: stateful objects -------------------------------------------------------- */
 
 /* At `counter`, `ct helper`, ...: takes it and tells which; false if it is none. */
 bool parse_object_kind(struct parser *p, enum obj_kind *out);
 /* Behind the name: a block, or the same in one line. */
 void parse_object_body(struct parser *p, struct cmd *object);
 
-/* --- parse_cmd.c
- * ------------------------------------------------------------------------------------ */
+/* --- parse_cmd.c ----------------------------------------------------------------------------- */
 
 /* One command of the top level. */
 void parse_line(struct parser *p, void *arg);
