@@ -7,6 +7,7 @@ namespace of its own; files that the real nft refuses must be refused too, unles
 as newer syntax. differences.txt names the files whose listing differs on purpose. Prints TAP: one
 case for what is accepted, one for listings, one for refusals.
 """
+import ctypes
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import sys
 
 from fold import fold
 
+CLONE_NEWNET = 0x40000000
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -25,6 +27,11 @@ def data_root():
 def skip(reason):
     print(f"1..0 # SKIP {reason}")
     sys.exit(0)
+
+
+def enter_namespace():
+    """Moves the process into a network namespace of its own."""
+    return ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0
 
 
 def names(path):
