@@ -32,8 +32,9 @@ def cases(test):
             found.append((name.strip(), "fail" if failed else "pass", ""))
         reason = ""
     ok = test["result"] in ("OK", "EXPECTEDFAIL")
-    if test["result"] == "SKIP" and not any(c[1] == "skip" for c in found):
-        found.append((test["name"], "skip", reason or out.strip().splitlines()[-1] if out.strip() else "no reason"))
+    whole = re.search(r"^1\.\.0\b[ \t]*#[ \t]*SKIP[ \t]*(.*)$", out, re.M)
+    if test["result"] == "SKIP" and not found:
+        found.append((test["name"], "skip", whole[1] if whole else reason or "no reason given"))
     elif not ok and test["result"] != "SKIP" and not any(c[1] == "fail" for c in found):
         found.append((test["name"], "fail", test["result"]))
     elif not found:

@@ -515,8 +515,8 @@ int main(void)
 				root ? root : ".");
 
 	if (n < 0 || access(cases_path, R_OK)) {
-		print_message("1..0 # skipped: no nft-cases/cases.jsonl in $TAMIS_DATA\n");
-		return 77;
+		print_message("1..0 # SKIP no nft-cases/cases.jsonl in $TAMIS_DATA\n");
+		return 0;
 	}
 	n = cmocka_run_group_tests(tests, load, NULL);
 	free(cases_path);

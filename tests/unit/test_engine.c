@@ -122,7 +122,7 @@ static void load_is_one_transaction(void **state)
 static void load_file(void **state)
 {
 	struct tamis *t = engine(NULL);
-	char path[] = "test_engine.XXXXXX", *messages = (char *)1, *output = NULL;
+	char path[] = "/tmp/test_engine.XXXXXX", *messages = (char *)1, *output = NULL;
 	int fd = mkstemp(path);
 	const char *const defines[] = {"port=53", NULL};
 	struct tamis_load_options options = {.defines = defines};
