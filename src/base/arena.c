@@ -5,8 +5,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, ALIGN = 16 };
+enum {
+	FIRST_BLOCK = 4096,
+	KEPT_BLOCK = 1 << 20,	  /* larger ones do not outlive a reset, and come zeroed */
+	HUGE_BLOCK = 4 << 20,	  /* from here on in huge pages where the system has some */
+	LARGEST_BLOCK = 16 << 20, /* unless one object asks for more */
+	HUGE_PAGE = 2 << 20,
+	ALIGN = 16,
+};
 
 struct arena_block {
 	struct arena_block *next;
@@ -18,6 +26,23 @@ static void *fail(struct arena *a)
 	if (a->on_oom)
 		longjmp(*a->on_oom, 1);
 	return NULL;
+}
+
+static struct arena_block *block_new(size_t size)
+{
+	struct arena_block *b;
+	uintptr_t from, to;
+
+	if (size <= KEPT_BLOCK)
+		return malloc(sizeof(*b) + size);
+	b = calloc(1, sizeof(*b) + size);
+	if (!b || size < HUGE_BLOCK)
+		return b;
+	from = ((uintptr_t)b + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+	to = ((uintptr_t)b + sizeof(*b) + size) & ~(uintptr_t)(HUGE_PAGE - 1);
+	/* No more than advice: what it says does not matter. */
+	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return b;
 }
 
 static void use_block(struct arena *a, struct arena_block *b)
@@ -36,7 +61,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		if (a->head)
 			want = MIN(a->head->size * 2, (size_t)LARGEST_BLOCK);
 		want = MAX(want, size);
-		struct arena_block *b = malloc(sizeof(*b) + want);
+		struct arena_block *b = block_new(want);
 		if (!b)
 			return fail(a);
 		b->size = want;
@@ -47,7 +72,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	}
 	void *p = a->pos;
 	a->pos += size;
-	return memset(p, 0, size);
+	return a->head->size > KEPT_BLOCK ? p : memset(p, 0, size);
 }
 
 void *arena_calloc(struct arena *a, size_t n, size_t size)
@@ -100,15 +125,23 @@ jmp_buf *arena_on_oom(struct arena *a, jmp_buf *to)
 
 void arena_reset(struct arena *a)
 {
-	struct arena_block *keep = a->head;
-	if (!keep)
-		return;
-	while (keep->next) {
-		struct arena_block *b = keep->next;
-		keep->next = b->next;
+	struct arena_block *keep = NULL;
+
+	while (a->head) {
+		struct arena_block *b = a->head;
+		a->head = b->next;
+		if (!keep && b->size <= KEPT_BLOCK) {
+			keep = b;
+			continue;
+		}
 		a->total -= sizeof(*b) + b->size;
 		free(b);
 	}
+	a->pos = a->end = NULL;
+	if (!keep)
+		return;
+	keep->next = NULL;
+	a->head = keep;
 	use_block(a, keep);
 }
 

@@ -3,7 +3,7 @@
  * arena: memory that is given back all at once.
  *
  * A parse, a transaction, a rule each own one. Allocation bumps a pointer; blocks double from
- * `first` to 1 MiB, so that time and memory are proportional to what is asked for.
+ * `first` to 16 MiB, so that time and memory are proportional to what is asked for.
  *
  * Out of memory: arena_alloc() returns NULL, unless the owner has set a jump point with
  * arena_on_oom(); then it does not return but jumps there. Code between the two may own nothing but
@@ -40,7 +40,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t len);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* NULL takes the jump point away again; returns the one set before. */
 jmp_buf *arena_on_oom(struct arena *a, jmp_buf *to);
-/* Forgets all objects but keeps one block for the next round. */
+/* Forgets all objects but keeps one block, of at most 1 MiB, for the next round. */
 void arena_reset(struct arena *a);
 /* Gives everything back; the arena may be used again. */
 void arena_free(struct arena *a);

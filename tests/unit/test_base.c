@@ -34,6 +34,37 @@ static void arena_gives_aligned_zeroed_memory(void **state)
 	assert_int_equal(a.total, 0);
 }
 
+/* Large blocks come zeroed and do not outlive a reset; what is taken stays in proportion. */
+static void arena_of_many_megabytes(void **state)
+{
+	struct arena a = ARENA_INIT;
+
+	for (unsigned round = 0; round < 2; round++) {
+		size_t asked = 0;
+
+		while (asked < 40u << 20) {
+			uint8_t *p = arena_alloc(&a, 50000);
+			assert_true(p[0] == 0 && p[25000] == 0 && p[49999] == 0);
+			memset(p, 0xff, 50000);
+			asked += 50000;
+			assert_true(a.total <= 2 * asked + (1u << 20) + 4096);
+		}
+		arena_reset(&a);
+		assert_true(a.total <= (1u << 20) + 64);
+	}
+	uint8_t *large = arena_alloc(&a, 20u << 20);
+	assert_true(large[0] == 0 && large[(20u << 20) - 1] == 0);
+	arena_reset(&a);
+	assert_true(a.total <= (1u << 20) + 64);
+	arena_free(&a);
+	assert_int_equal(a.total, 0);
+	assert_non_null(arena_alloc(&a, 2u << 20));
+	arena_reset(&a);
+	assert_int_equal(a.total, 0);
+	assert_non_null(arena_alloc(&a, 1));
+	arena_free(&a);
+}
+
 static void arena_out_of_memory(void **state)
 {
 	struct arena a = ARENA_INIT;
@@ -181,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_gives_aligned_zeroed_memory),
+		cmocka_unit_test(arena_of_many_megabytes),
 		cmocka_unit_test(arena_out_of_memory),
 		cmocka_unit_test(strbuf_grows_cuts_and_hands_over),
 		cmocka_unit_test(vec_pushes),
