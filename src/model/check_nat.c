@@ -54,6 +54,7 @@ static void map_data(struct eval *ev, const struct expr *map, unsigned *n, bool 
 
 		if (set && set->decl.data.n == 2)
 			*n = 2;
+		*ranges = set && set->decl.data.interval;
 		return;
 	}
 	if (map->map.to->kind != EX_SET)

@@ -3,8 +3,9 @@
  * model_element: adds and deletes elements of named sets and maps.
  *
  * Errors stand at the element's key. Overlaps within one command name both places; to find the
- * other one the command's elements before it are read again. Cost: that of the set for each
- * element.
+ * other one the command's elements before it are read again. With elements of a command before, in
+ * the transaction that makes the set, the other place is not known any more. Cost: that of the set
+ * for each element.
  */
 #include "model/model_internal.h"
 
@@ -112,38 +113,49 @@ static void item_init(struct item *it)
 	it->template = NULL;
 }
 
-/* An element of the command, before number n, that shares a key with `it`. */
-static const struct expr *overlapped(const struct expr *list, uint32_t n, const struct item *it,
-				     unsigned len)
-{
+struct found {
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
+	const struct expr *key;
+};
 
+/* Another element of the command that shares a key with `it`. */
+static bool overlapped(const struct expr *list, uint32_t n, const struct item *it, unsigned len,
+		       struct found *out)
+{
 	for (uint32_t i = 0; i < n; i++) {
-		const struct expr *key = elem_key(list->list.items[i]);
-
-		if (key->kind != EX_CATCHALL && check_key_bytes(key, lo, hi) &&
-		    memcmp(lo, it->hi, len) <= 0 && memcmp(it->lo, hi, len) <= 0)
-			return key;
+		out->key = elem_key(list->list.items[i]);
+		if (out->key->kind != EX_CATCHALL && check_key_bytes(out->key, out->lo, out->hi) &&
+		    memcmp(out->lo, it->hi, len) <= 0 && memcmp(it->lo, out->hi, len) <= 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
+/* The one that begins later is to blame, and of two that begin together the smaller one. */
 static int fail_conflict(struct apply *a, struct model_set *s, const struct expr *list, uint32_t n,
 			 const struct item *it, struct set_elem *conflict)
 {
 	unsigned len = set_key_len(s->set);
 	struct set_view v;
+	struct found other;
 
 	if (!(s->decl.flags & SETF_INTERVAL) || s->decl.key.n > 1 || it->set.catchall || !conflict)
 		return fail_kernel(a, it->loc, EEXIST);
 	set_elem_view(s->set, conflict, a->now, &v);
 	if (!memcmp(v.lo, it->lo, len) && !memcmp(v.hi, it->hi, len))
 		return fail_kernel(a, it->loc, EEXIST);
-	const struct expr *other = overlapped(list, n, it, len);
 	a->kernel_kind = false;
-	if (other)
-		return diag_error2(a->src, it->loc, other->loc, "conflicting intervals specified");
-	return diag_error(a->src, it->loc, "interval overlaps with an existing one");
+	if (overlapped(list, n, it, len, &other)) {
+		int order = memcmp(other.lo, it->lo, len);
+		bool blame_other = order ? order > 0 : memcmp(other.hi, it->hi, len) < 0;
+
+		return diag_error2(a->src, blame_other ? other.key->loc : it->loc,
+				   blame_other ? it->loc : other.key->loc,
+				   "conflicting intervals specified");
+	}
+	return diag_error(a->src, it->loc,
+			  s->fresh ? "conflicting intervals specified"
+				   : "interval overlaps with an existing one");
 }
 
 static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
@@ -153,7 +165,7 @@ static int elements_add(struct apply *a, struct model_set *s, struct expr *eleme
 	struct item it;
 
 	if (!err)
-		err = set_touch(a->m, s);
+		err = model_set_touch(a->m, s);
 	if (err)
 		return err;
 	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
@@ -182,7 +194,7 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 	struct item it;
 
 	if (!err)
-		err = set_touch(a->m, s);
+		err = model_set_touch(a->m, s);
 	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
 		item_init(&it);
 		err = item_key(a, elements->list.items[i], &it);
