@@ -70,12 +70,15 @@ struct model_chain {
 	struct arena arena; /* of decl */
 	struct chain_decl decl;
 	struct model_link rules; /* head */
-	struct model_link jumps; /* head: those of the rules that may leave for another chain */
+	struct model_link jumps; /* head: those of the rules that may leave for another chain, and
+				    in regular chains those that some base chains may not reach */
 	uint32_t n_rules;
 	uint32_t use;  /* verdicts that name it */
 	bool binding;  /* an anonymous chain */
-	uint64_t walk; /* of the loop check: the last one, and the depth of jumps it found */
+	uint64_t walk; /* of the jumps' check: the last one, the depth of jumps it found, and the
+			  base chains that may not jump here */
 	uint8_t depth;
+	uint32_t barred;
 };
 
 struct model_rule {
@@ -143,6 +146,11 @@ int model_begin(struct model *m);
  */
 int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		struct strbuf *out);
+/*
+ * Makes changes of the set's elements, through set.h, part of the open transaction: opens the set's
+ * own journal if it is not open and the set is older than the transaction. 0 or -ENOMEM.
+ */
+int model_set_touch(struct model *m, struct model_set *s);
 void model_commit(struct model *m);
 void model_abort(struct model *m);
 

@@ -160,8 +160,6 @@ int item_delete(struct model *m, enum model_noun noun, void *item);
 /* The next handle of a table, 0 when out of memory. */
 uint64_t handle_take(struct model *m, struct model_table *t);
 int chain_rename(struct model *m, struct model_chain *c, const char *name);
-/* Opens the set's own journal if it is not open and the set is older than the transaction. */
-int set_touch(struct model *m, struct model_set *s);
 void chain_changed(struct model *m, struct model_chain *c);
 
 /* --- model_devices.c: interfaces of chains and flowtables ---------------------------------------
@@ -193,8 +191,8 @@ int target_reserve(struct model_set *s, struct model_chain *c);
 void targets_purge(struct model_set *s);
 void targets_free(struct model_set *s);
 /*
- * Looks for jumps nested too deep, circles among them, below all base chains of the table. 0, or
- * -EMLINK and the newest rule on the way.
+ * Looks below all base chains of the table for jumps nested too deep, circles among them: -EMLINK;
+ * and for rules that may not be reached from there: -EOPNOTSUPP. With the newest rule on the way.
  */
 int jumps_check(struct model *m, struct model_table *t, struct model_rule **culprit);
 

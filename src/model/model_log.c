@@ -147,7 +147,7 @@ int chain_rename(struct model *m, struct model_chain *c, const char *name)
 	return 0;
 }
 
-int set_touch(struct model *m, struct model_set *s)
+int model_set_touch(struct model *m, struct model_set *s)
 {
 	if (s->fresh || set_in_transaction(s->set))
 		return 0;

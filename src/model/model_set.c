@@ -110,7 +110,7 @@ static int set_change_decl(struct apply *a, struct model_set *s, const struct se
 		return 0;
 	int err = log_reserve(a->m, 1);
 	if (!err)
-		err = set_touch(a->m, s);
+		err = model_set_touch(a->m, s);
 	if (err)
 		return err;
 	u.saved = malloc(sizeof(s->decl));
@@ -192,7 +192,7 @@ static int set_item_delete(struct apply *a, struct model_set *s)
 	int err = 0;
 
 	if (set_desc_of(s->set)->data_use) {
-		err = set_touch(a->m, s);
+		err = model_set_touch(a->m, s);
 		if (!err)
 			err = set_flush(s->set, a->now);
 	}
@@ -231,7 +231,7 @@ static int set_flush_cmd(struct apply *a)
 		return err;
 	if (a->cmd->obj != CO_METER && (a->cmd->obj == CO_MAP) != !!(s->decl.flags & SETF_MAP))
 		return fail(a, a->cmd->name.loc, "%s", strerror(ENOENT));
-	err = set_touch(a->m, s);
+	err = model_set_touch(a->m, s);
 	if (!err)
 		err = set_flush(s->set, a->now);
 	return err ? fail_errno(a, a->cmd->name.loc, err) : 0;
