@@ -17,31 +17,26 @@ static void never(struct build *b)
 	build_op(b, &(struct prog_op){.kind = PO_NEVER});
 }
 
-/* A number against lo..hi; an empty range matches nothing, or with neg all that have a value. */
+/* A number against lo..hi; or if lo is above hi, against all but hi..lo. */
 static void range_op(struct build *b, const struct prog_expr *v, uint64_t mask, uint64_t lo,
 		     uint64_t hi, bool neg)
 {
 	struct prog_op op = {.kind = PO_RANGE};
 	uint64_t max = width_mask(v->bits);
 
+	if (lo > hi) { /* hours over midnight, not the two ends: so does nft say it to the kernel */
+		uint64_t first = hi;
+
+		hi = lo;
+		lo = first;
+		neg = !neg;
+	}
 	if (lo > max) {
 		lo = 0;
 		hi = max;
 		neg = !neg;
 	}
 	hi = MIN(hi, max);
-	if (lo > hi) { /* over the end: all but what lies between */
-		uint64_t low = hi + 1;
-
-		hi = lo - 1;
-		lo = low;
-		neg = !neg;
-		if (lo > hi) { /* nothing does */
-			lo = 0;
-			hi = max;
-			neg = !neg;
-		}
-	}
 	op.range.value = v;
 	op.range.mask = mask & max;
 	op.range.lo = lo;

@@ -518,6 +518,83 @@ static void test_time(void **state)
 	world_free(w);
 }
 
+/* Over midnight the ends themselves are outside, as nft has the kernel compare. */
+static void test_hours(void **state)
+{
+	enum { HOUR = 3600 };
+	static const struct {
+		unsigned clock;
+		bool hit[5];
+	} cases[] = {
+		{22 * HOUR - 1, {0, 1, 1, 0, 1}}, {22 * HOUR, {0, 1, 1, 0, 0}},
+		{22 * HOUR + 1, {1, 0, 0, 0, 0}}, {0, {1, 0, 0, 1, 0}},
+		{6 * HOUR - 1, {1, 0, 0, 1, 0}},  {6 * HOUR, {0, 1, 1, 1, 1}},
+		{6 * HOUR + 1, {0, 1, 1, 0, 1}},  {24 * HOUR - 1, {1, 0, 0, 0, 0}},
+	};
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "meta hour \"22:00\"-\"06:00\" counter\n"
+				 "meta hour != \"22:00\"-\"06:00\" counter\n"
+				 "meta hour \"06:00\"-\"22:00\" counter\n"
+				 "meta hour \"00:00\"-\"06:00\" counter\n"
+				 "meta hour { \"06:00\"-\"21:59:59\" } counter\n"
+				 "} }"),
+			 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t before[5];
+
+		for (unsigned k = 0; k < ARRAY_SIZE(before); k++)
+			before[k] = matched(w, "in", k);
+		udp(w, 1, 2, 1);
+		w->burst.time[0] = (UINT64_C(86400) * 11000 + cases[i].clock) * 1000000000;
+		run(w);
+		for (unsigned k = 0; k < ARRAY_SIZE(before); k++)
+			assert_int_equal(matched(w, "in", k) - before[k], cases[i].hit[k]);
+	}
+	world_free(w);
+}
+
+/* Two hours east of Greenwich: the texts are local, the packets' times are not. */
+static void test_hours_east(void **state)
+{
+	const uint64_t day = UINT64_C(86400) * 11000; /* 2000-02-13, a Sunday */
+	static const struct {
+		int32_t at; /* from that midnight, UTC */
+		bool hit[5];
+	} cases[] = {
+		{-7201, {0, 1, 0, 0, 0}}, {-7200, {0, 1, 1, 0, 0}}, {-1, {1, 1, 1, 0, 0}},
+		{0, {1, 0, 1, 1, 1}},	  {3599, {1, 0, 1, 1, 1}},  {3600, {0, 0, 1, 1, 1}},
+		{79200, {0, 0, 0, 0, 1}},
+	};
+	struct world *w = world_new();
+
+	(void)state;
+	w->f.env.utc_offset = 7200;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "meta hour \"00:00\"-\"03:00\" counter\n"
+				 "meta day \"Saturday\" counter\n"
+				 "meta time \"2000-02-13\"-\"2000-02-13 23:59:59\" counter\n"
+				 "meta time \"2000-02-13 02:00:00\"-\"2000-02-13 23:59:59\" counter\n"
+				 "meta day \"Sunday\" counter\n"
+				 "} }"),
+			 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t before[5];
+
+		for (unsigned k = 0; k < ARRAY_SIZE(before); k++)
+			before[k] = matched(w, "in", k);
+		udp(w, 1, 2, 1);
+		w->burst.time[0] = (day + (uint64_t)(int64_t)cases[i].at) * 1000000000;
+		run(w);
+		for (unsigned k = 0; k < ARRAY_SIZE(before); k++)
+			if (matched(w, "in", k) - before[k] != cases[i].hit[k])
+				fail_msg("time %d, rule %u", cases[i].at, k);
+	}
+	world_free(w);
+}
+
 static void test_names(void **state)
 {
 	static const char names[][PROG_NAME_LEN] = {"eth0", "eth1", "wlan0", "lo"};
@@ -617,6 +694,8 @@ int main(void)
 		cmocka_unit_test(test_jhash),
 		cmocka_unit_test(test_numgen),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_hours),
+		cmocka_unit_test(test_hours_east),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_two_tags),
 		cmocka_unit_test(test_nesting),
