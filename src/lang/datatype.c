@@ -74,6 +74,15 @@ static int digit_value(char c)
 	return 16;
 }
 
+int number_store(uint64_t v, uint8_t *out, unsigned bits)
+{
+	if (v > datatype_max(NULL, bits))
+		return -ERANGE;
+	memset(out, 0, bits_to_bytes(bits));
+	be_store(out, v, bits_to_bytes(bits));
+	return 0;
+}
+
 int number_parse(const char *text, size_t len, uint8_t *out, unsigned bits)
 {
 	uint8_t big[VALUE_MAX + 1] = {0};

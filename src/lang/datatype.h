@@ -89,24 +89,19 @@ int host_names_load(struct arena *a, const char *iproute, const char *labels,
 
 /*
  * Names that come from outside the language: interfaces of this engine, and files of the host that
- * name marks. All callbacks may be NULL (then only numbers are known).
+ * name marks. Both callbacks may be NULL (then only numbers are known).
  */
 struct lang_env {
 	void *arg;
 	uint32_t (*ifindex)(void *arg, const char *name, size_t len); /* 0: unknown */
 	const char *(*ifname)(void *arg, uint32_t index);	      /* NULL: unknown */
-	/* Host names in the place of addresses: fills 4 or 16 bytes, false if there is none. */
-	bool (*resolve)(void *arg, const char *name, size_t len, uint8_t *out, unsigned bytes);
-	uint64_t (*cgroup_id)(void *arg, const char *path, size_t len); /* 0: unknown */
-	const char *(*cgroup_path)(void *arg, uint64_t id);		/* NULL: unknown */
 	const struct host_names *names; /* NULL: "default" and "cosmos" alone */
 	unsigned numeric;  /* NUMERIC_*, PRINT_*: how to list */
 	int32_t utc_offset; /* seconds east of Greenwich: for meta time, hour and day */
 };
 
-enum { NUMERIC_PROTOCOL = 1, NUMERIC_PRIORITY = 4, NUMERIC_TIME = 8, PRINT_USERS = 16,
-       NUMERIC_SYMBOLS = 32, PRINT_SERVICES = 64, PRINT_HANDLES = 128, PRINT_STATELESS = 256,
-       PRINT_TERSE = 512, PRINT_REVERSE_DNS = 1024,
+enum { NUMERIC_PROTOCOL = 1, NUMERIC_PRIORITY = 2, NUMERIC_TIME = 4, NUMERIC_SYMBOLS = 8,
+       PRINT_HANDLES = 16, PRINT_STATELESS = 32, PRINT_TERSE = 64,
        NUMERIC_ALL = NUMERIC_PROTOCOL | NUMERIC_PRIORITY | NUMERIC_TIME | NUMERIC_SYMBOLS };
 
 /*

@@ -7,7 +7,6 @@
  * reads too, go the slow way. No state, any thread.
  */
 #include <arpa/inet.h>
-#include <netdb.h>
 
 #include "lang/datatype_int.h"
 
@@ -31,14 +30,8 @@ static bool ipv4_read(const char *text, size_t len, uint8_t *out)
 	return p == end;
 }
 
-static int address_resolve(const struct lang_env *env, const char *text, size_t len, uint8_t *out,
-			   unsigned bytes, const char **why)
-{
-	if (env->resolve && env->resolve(env->arg, text, len, out, bytes))
-		return 0;
-	*why = "Could not resolve hostname: Name or service not known";
-	return -EINVAL;
-}
+/* What nft says without a name server: names are never looked up. */
+static const char no_address[] = "Could not resolve hostname: Name or service not known";
 
 PARSER(type_ipv4)
 {
@@ -61,31 +54,8 @@ PARSER(type_ipv4)
 			return 0;
 		}
 	}
-	return address_resolve(env, text, len, out, 4, why);
-}
-
-static bool host_name_print(const struct lang_env *env, const uint8_t *value, unsigned bytes,
-			    struct strbuf *out)
-{
-	struct sockaddr_storage sa = {0};
-	socklen_t len;
-	char name[NI_MAXHOST];
-
-	if (!(env->numeric & PRINT_REVERSE_DNS))
-		return false;
-	if (bytes == 4) {
-		sa.ss_family = AF_INET;
-		memcpy(&((struct sockaddr_in *)&sa)->sin_addr, value, 4);
-		len = sizeof(struct sockaddr_in);
-	} else {
-		sa.ss_family = AF_INET6;
-		memcpy(&((struct sockaddr_in6 *)&sa)->sin6_addr, value, 16);
-		len = sizeof(struct sockaddr_in6);
-	}
-	if (getnameinfo((struct sockaddr *)&sa, len, name, sizeof(name), NULL, 0, NI_NAMEREQD))
-		return false;
-	strbuf_puts(out, name);
-	return true;
+	*why = no_address;
+	return -EINVAL;
 }
 
 PRINTER(type_ipv4)
@@ -93,8 +63,6 @@ PRINTER(type_ipv4)
 	char text[16];
 	unsigned n = 0;
 
-	if (host_name_print(env, value, 4, out))
-		return;
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned v = value[i];
 
@@ -124,14 +92,15 @@ PARSER(type_ipv6)
 			return 0;
 		}
 	}
-	return address_resolve(env, text, len, out, 16, why);
+	*why = no_address;
+	return -EINVAL;
 }
 
 PRINTER(type_ipv6)
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (!host_name_print(env, value, 16, out) && inet_ntop(AF_INET6, value, text, sizeof(text)))
+	if (inet_ntop(AF_INET6, value, text, sizeof(text)))
 		strbuf_puts(out, text);
 }
 

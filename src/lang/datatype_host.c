@@ -3,9 +3,10 @@
  * datatype: names that a host gives to numbers: services, users, groups, marks, realms, device
  * groups, labels, interfaces, cgroups.
  *
- * Services, users and groups come from the C library's databases (re-entrant calls), interfaces and
- * cgroups from the callbacks of lang_env, the rest from its tables. IP protocols are IANA's numbers
- * under their customary names and need no file. Any thread.
+ * Services, users and groups are read through the C library's databases (re-entrant calls) and
+ * printed as numbers, interfaces come from the callbacks of lang_env, the rest from its tables;
+ * cgroups have numbers alone. IP protocols are IANA's numbers under their customary names and need
+ * no file. Any thread.
  */
 #include <grp.h>
 #include <netdb.h>
@@ -97,15 +98,6 @@ static bool text_copy(const char *text, size_t len, char copy[static NAME_TEXT_M
 	return strlen(copy) == len;
 }
 
-static int number_store(uint64_t v, uint8_t *out, unsigned bits)
-{
-	if (v > datatype_max(NULL, bits))
-		return -ERANGE;
-	memset(out, 0, bits_to_bytes(bits));
-	be_store(out, v, bits_to_bytes(bits));
-	return 0;
-}
-
 PARSER(type_protocol)
 {
 	char copy[NAME_TEXT_MAX];
@@ -160,21 +152,6 @@ PARSER(type_service)
 	return -EINVAL;
 }
 
-PRINTER(type_service)
-{
-	if (env->numeric & PRINT_SERVICES) {
-		struct servent entry, *found = NULL;
-		char buffer[DB_BUFFER];
-		int port = htons((uint16_t)be_load(value, bits_to_bytes(bits)));
-
-		if (!getservbyport_r(port, NULL, &entry, buffer, sizeof(buffer), &found) && found) {
-			strbuf_printf(out, "\"%s\"", found->s_name);
-			return;
-		}
-	}
-	type_integer_print(t, env, value, bits, out);
-}
-
 PARSER(type_uid)
 {
 	char copy[NAME_TEXT_MAX];
@@ -193,21 +170,6 @@ PARSER(type_uid)
 	return -EINVAL;
 }
 
-PRINTER(type_uid)
-{
-	if (env->numeric & PRINT_USERS) {
-		struct passwd entry, *found = NULL;
-		char buffer[DB_BUFFER];
-		uid_t uid = (uid_t)be_load(value, bits_to_bytes(bits));
-
-		if (!getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) && found) {
-			strbuf_printf(out, "\"%s\"", found->pw_name);
-			return;
-		}
-	}
-	type_integer_print(t, env, value, bits, out);
-}
-
 PARSER(type_gid)
 {
 	char copy[NAME_TEXT_MAX];
@@ -224,21 +186,6 @@ PARSER(type_gid)
 	}
 	*why = "Group does not exist";
 	return -EINVAL;
-}
-
-PRINTER(type_gid)
-{
-	if (env->numeric & PRINT_USERS) {
-		struct group entry, *found = NULL;
-		char buffer[DB_BUFFER];
-		gid_t gid = (gid_t)be_load(value, bits_to_bytes(bits));
-
-		if (!getgrgid_r(gid, &entry, buffer, sizeof(buffer), &found) && found) {
-			strbuf_printf(out, "\"%s\"", found->gr_name);
-			return;
-		}
-	}
-	type_integer_print(t, env, value, bits, out);
 }
 
 /* --- Tables of the host ------------------------------------------------------------------- */
@@ -402,26 +349,11 @@ PRINTER(type_ifindex)
 
 PARSER(type_cgroup)
 {
-	uint64_t id = env->cgroup_id ? env->cgroup_id(env->arg, text, len) : 0;
-	int err;
+	int err = number_parse(text, len, out, bits);
 
-	if (id)
-		return number_store(id, out, bits);
-	err = number_parse(text, len, out, bits);
 	if (err == -EINVAL)
 		*why = "cgroupv2 path fails: No such file or directory";
 	return err;
-}
-
-PRINTER(type_cgroup)
-{
-	uint64_t id = be_load(value, bits_to_bytes(bits));
-	const char *path = env->cgroup_path ? env->cgroup_path(env->arg, id) : NULL;
-
-	if (path)
-		strbuf_printf(out, "\"%s\"", path);
-	else
-		strbuf_printf(out, "%llu", (unsigned long long)id);
 }
 
 /* Lines `NUMBER NAME`, `#` begins a comment; lines of another form are passed over. */

@@ -37,11 +37,8 @@ PRINTER(type_day);
 PARSER(type_protocol);
 PRINTER(type_protocol);
 PARSER(type_service);
-PRINTER(type_service);
 PARSER(type_uid);
-PRINTER(type_uid);
 PARSER(type_gid);
-PRINTER(type_gid);
 PARSER(type_mark);
 PRINTER(type_mark);
 PARSER(type_realm);
@@ -55,9 +52,10 @@ PRINTER(type_classid);
 PARSER(type_ifindex);
 PRINTER(type_ifindex);
 PARSER(type_cgroup);
-PRINTER(type_cgroup);
 
 const struct symbol *symbol_find(const struct symbol *table, const char *text, size_t len);
 const char *symbol_name(const struct symbol *table, uint64_t value);
+/* 0, or -ERANGE if v does not fit. */
+int number_store(uint64_t v, uint8_t *out, unsigned bits);
 
 #endif

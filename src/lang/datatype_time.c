@@ -81,15 +81,6 @@ void duration_print(uint64_t ms, struct strbuf *out)
 		strbuf_puts(out, "0s");
 }
 
-static int value_store(uint64_t v, uint8_t *out, unsigned bits)
-{
-	if (v > datatype_max(NULL, bits))
-		return -ERANGE;
-	memset(out, 0, bits_to_bytes(bits));
-	be_store(out, v, bits_to_bytes(bits));
-	return 0;
-}
-
 PARSER(type_time)
 {
 	uint64_t ms;
@@ -99,7 +90,7 @@ PARSER(type_time)
 		*why = "wrong time format";
 		return err;
 	}
-	return value_store(ms, out, bits);
+	return number_store(ms, out, bits);
 }
 
 PRINTER(type_time)
@@ -171,7 +162,7 @@ PARSER(type_date)
 
 		if (__builtin_mul_overflow(y, 1000000000ULL, &ns))
 			return -ERANGE;
-		return value_store(ns, out, bits);
+		return number_store(ns, out, bits);
 	}
 	if (y > 9999 || *p++ != '-' || !digits_read(&p, end, 2, &m) || p == end || *p++ != '-' ||
 	    !digits_read(&p, end, 2, &d))
@@ -184,7 +175,7 @@ PARSER(type_date)
 		  (int64_t)clock - env->utc_offset;
 	if (seconds < 0 || seconds > (int64_t)(UINT64_MAX / 1000000000ULL))
 		goto wrong;
-	return value_store((uint64_t)seconds * 1000000000ULL, out, bits);
+	return number_store((uint64_t)seconds * 1000000000ULL, out, bits);
 wrong:
 	*why = "Cannot parse date";
 	return -EINVAL;
@@ -225,7 +216,7 @@ PARSER(type_hour)
 			return -EINVAL;
 		}
 	}
-	return value_store(day_wrap((int64_t)clock - env->utc_offset), out, bits);
+	return number_store(day_wrap((int64_t)clock - env->utc_offset), out, bits);
 }
 
 PRINTER(type_hour)

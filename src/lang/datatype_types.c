@@ -95,7 +95,8 @@ TYPE(ether_addr, "ether_addr", "Ethernet address", 48, .base = TBASE_INTEGER,
 TYPE(ether_type, "ether_type", "Ethernet protocol", 16, INTEGER, NAMES(ether_names), HEX(4));
 TYPE(arp_op, "arp_op", "ARP operation", 16, INTEGER, NAMES(arp_op_names));
 TYPE(inet_proto, "inet_proto", "Internet protocol", 8, INTEGER, OWN(type_protocol));
-TYPE(inet_service, "inet_service", "internet network service", 16, INTEGER, OWN(type_service));
+TYPE(inet_service, "inet_service", "internet network service", 16, INTEGER,
+     .parse = type_service_parse);
 TYPE(icmp_type, "icmp_type", "ICMP type", 8, INTEGER, NAMES(icmp_names));
 TYPE(icmpv6_type, "icmpv6_type", "ICMPv6 type", 8, INTEGER, NAMES(icmpv6_names));
 TYPE(igmp_type, "igmp_type", "IGMP type", 8, INTEGER, NAMES(igmp_names));
@@ -108,8 +109,8 @@ TYPE(iface_index, "iface_index", "network interface index", 32, INTEGER, OWN(typ
 TYPE(iface_type, "iface_type", "network interface type", 16, INTEGER, NAMES(iface_type_names));
 TYPE(realm, "realm", "routing realm", 32, INTEGER, OWN(type_realm));
 TYPE(classid, "classid", "TC classid", 32, INTEGER, .symbols = classid_names, OWN(type_classid));
-TYPE(uid, "uid", "user ID", 32, INTEGER, OWN(type_uid));
-TYPE(gid, "gid", "group ID", 32, INTEGER, OWN(type_gid));
+TYPE(uid, "uid", "user ID", 32, INTEGER, .parse = type_uid_parse);
+TYPE(gid, "gid", "group ID", 32, INTEGER, .parse = type_gid_parse);
 TYPE(ct_state, "ct_state", "conntrack state", 32, BITMASK, NAMES(ct_state_names), HEX(0));
 TYPE(ct_dir, "ct_dir", "conntrack direction", 8, INTEGER, NAMES(ct_dir_names));
 TYPE(ct_status, "ct_status", "conntrack status", 32, BITMASK, NAMES(ct_status_names), HEX(0));
@@ -134,6 +135,6 @@ TYPE(time_hour, "hour", "Hour of day of packet reception", 32, INTEGER, .max = 8
      OWN(type_hour));
 TYPE(time_day, "day", "Day of week of packet reception", 8, INTEGER, .max = 6, .symbols = day_names,
      .print = type_day_print);
-TYPE(cgroupsv2, "cgroupsv2", "cgroupsv2 path", 64, INTEGER, OWN(type_cgroup));
+TYPE(cgroupsv2, "cgroupsv2", "cgroupsv2 path", 64, INTEGER, .parse = type_cgroup_parse);
 TYPE(geneve_opt_type, "integer", "integer", 8, INTEGER);
 TYPE(mptcp_subtype, "mptcp option subtype", "mptcp option subtype", 4, INTEGER, NAMES(mptcp_names));

@@ -83,7 +83,6 @@ struct set_elem *json_in_elem(struct json_in *in, json_t *v);
 
 /* {NAME: v} */
 struct stmt *json_in_named_stmt(struct json_in *in, const char *name, json_t *v);
-struct stmt *json_in_stmt(struct json_in *in, json_t *v);
 /* An array of statements; NULL if there is none. */
 struct stmt *json_in_stmts(struct json_in *in, json_t *array);
 void json_in_limit(struct json_in *in, json_t *o, struct limit_spec *l);

@@ -310,6 +310,8 @@ static struct expr *set_reference(struct json_in *in, json_t *o, const char *key
 	return e;
 }
 
+static struct stmt *json_in_stmt(struct json_in *in, json_t *v);
+
 static void elem_stmts(struct json_in *in, json_t *o, struct set_elem *el)
 {
 	json_t *stmts = json_object_get(o, "stmt");
@@ -617,7 +619,7 @@ struct stmt *json_in_named_stmt(struct json_in *in, const char *name, json_t *v)
 	return s;
 }
 
-struct stmt *json_in_stmt(struct json_in *in, json_t *v)
+static struct stmt *json_in_stmt(struct json_in *in, json_t *v)
 {
 	json_t *arg;
 	const char *name = json_only(in, v, &arg);

@@ -23,6 +23,5 @@ json_t *json_one_or_list(json_t *array);
 json_t *json_flags(const struct expr *value, const struct lang_env *env);
 /* A set element; its statements are members of "elem". */
 json_t *json_elem(const struct set_elem *el, bool with_stmts, const struct lang_env *env);
-json_t *json_devices(const struct expr_list *l);
 
 #endif

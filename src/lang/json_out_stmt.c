@@ -390,7 +390,7 @@ json_t *json_set_head(const struct set_decl *d, const struct lang_env *env)
 	return o;
 }
 
-json_t *json_devices(const struct expr_list *l)
+static json_t *json_devices(const struct expr_list *l)
 {
 	json_t *array = json_array();
 

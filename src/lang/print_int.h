@@ -33,8 +33,6 @@ const char *option_field_name(const struct expr *e, char *buf);
 /* `tcp option @kind,off,len` rather than a named field. */
 bool option_is_raw(const struct expr *e);
 
-/* Whether values of this type are listed bit by bit. */
-bool type_is_flags(const struct datatype *t);
 /* How many bits of e are set; 1 for values that are not listed bit by bit. */
 unsigned value_flags(const struct expr *e);
 /* The lowest bit of e at or above *bit, as a value of its own; false if there is none. */

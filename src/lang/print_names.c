@@ -270,7 +270,8 @@ bool option_is_raw(const struct expr *e)
 	return !e->option.existence && !e->option.field;
 }
 
-bool type_is_flags(const struct datatype *t)
+/* Whether values of this type are listed bit by bit. */
+static bool type_is_flags(const struct datatype *t)
 {
 	return t && t->base == TBASE_BITMASK && (t->symbols || t == &type_ct_label);
 }
@@ -322,7 +323,6 @@ struct lang_env env_numeric(const struct lang_env *env)
 {
 	struct lang_env numeric = *env;
 
-	numeric.numeric &= ~(unsigned)(PRINT_SERVICES | PRINT_USERS | PRINT_REVERSE_DNS);
 	numeric.numeric |= NUMERIC_ALL;
 	return numeric;
 }

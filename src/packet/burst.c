@@ -7,6 +7,14 @@
  */
 #include "packet/parse.h"
 
+/* The length on the wire from byte `off` of packet i, 0 if it ends before. */
+static uint32_t wire_left(const struct burst *b, unsigned i, uint32_t off)
+{
+	uint32_t wire = MAX(b->len[i], b->caplen[i]);
+
+	return wire > off ? wire - off : 0;
+}
+
 void burst_parse(struct burst *b)
 {
 	memset(b->has, 0, sizeof(b->has));
@@ -24,7 +32,7 @@ void burst_parse(struct burst *b)
 		parse_link(b, i);
 		if (!burst_has(b, i, HAS_NH))
 			continue;
-		b->l3len[i] = burst_wire_left(b, i, b->nh_off[i]);
+		b->l3len[i] = wire_left(b, i, b->nh_off[i]);
 		switch (b->protocol[i]) {
 		case ETH_IPV4:
 			parse_ipv4(b, i);
@@ -39,13 +47,6 @@ void burst_parse(struct burst *b)
 		if (burst_has(b, i, HAS_TH))
 			parse_transport(b, i);
 	}
-}
-
-uint32_t burst_wire_left(const struct burst *b, unsigned i, uint32_t off)
-{
-	uint32_t wire = MAX(b->len[i], b->caplen[i]);
-
-	return wire > off ? wire - off : 0;
 }
 
 /* Where `base` is in packet i; false if that header is missing. */

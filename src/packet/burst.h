@@ -137,8 +137,6 @@ enum packet_type { PKT_HOST, PKT_BROADCAST, PKT_MULTICAST, PKT_OTHER, PKT_OUTGOI
 /* Fills the output columns of the n packets of b. */
 void burst_parse(struct burst *b);
 
-/* The length on the wire from byte `off` of packet i, 0 if it ends before. */
-uint32_t burst_wire_left(const struct burst *b, unsigned i, uint32_t off);
 
 /*
  * Copies `len` bytes at `off` from `base` of packet i to out; false, and out untouched, if any of
