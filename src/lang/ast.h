@@ -380,6 +380,8 @@ struct rule_decl {
 	struct stmt *stmts;
 	const char *comment;
 	uint64_t handle; /* 0: none yet */
+	uint32_t barred; /* set by the checks: base chains that it may not be reached from, bits
+			    of base_bit() */
 };
 
 /* The body of an anonymous chain. */
@@ -396,6 +398,13 @@ enum family { FAMILY_IP = 2, FAMILY_IP6 = 10, FAMILY_INET = 1, FAMILY_ARP = 3, F
 enum hook { HOOK_NONE, HOOK_INGRESS, HOOK_PREROUTING, HOOK_INPUT, HOOK_FORWARD, HOOK_OUTPUT,
 	    HOOK_POSTROUTING, HOOK_EGRESS, HOOKS };
 enum chain_type { CHAIN_FILTER, CHAIN_NAT, CHAIN_ROUTE };
+
+_Static_assert(HOOKS <= 8, "a byte for each type of chain");
+
+static inline uint32_t base_bit(enum chain_type type, enum hook hook)
+{
+	return 1u << (type * 8 + hook);
+}
 
 enum { TABLEF_DORMANT = 1, TABLEF_OWNER = 2, TABLEF_PERSIST = 4 };
 

@@ -16,11 +16,24 @@ static void field_type(struct expr *e, const struct datatype *t, unsigned bits)
 	e->bits = bits;
 }
 
-bool hook_allowed(const struct eval *ev, unsigned hooks)
+bool place_allowed(struct eval *ev, unsigned types, unsigned hooks)
 {
 	const struct model_chain *chain = ev->c->chain;
+	uint32_t barred = 0;
 
-	return !chain || !chain->decl.base || hooks >> chain->decl.hook & 1;
+	for (enum chain_type t = CHAIN_FILTER; t <= CHAIN_ROUTE; t++)
+		for (enum hook h = HOOK_NONE; h < HOOKS; h++)
+			if (!(types >> t & hooks >> h & 1))
+				barred |= base_bit(t, h);
+	if (ev->rule)
+		ev->rule->barred |= barred;
+	return !chain || !chain->decl.base ||
+	       !(barred & base_bit(chain->decl.type, chain->decl.hook));
+}
+
+bool hook_allowed(struct eval *ev, unsigned hooks)
+{
+	return place_allowed(ev, ~0u, hooks);
 }
 
 int kernel_error(struct eval *ev, struct loc loc, const char *text)

@@ -134,7 +134,10 @@ const char *expr_kind_name(const struct expr *e);
 int field_check(struct eval *ev, struct expr **ep);
 /* Whether the rule's chain is on one of the hooks (bits of enum hook); regular chains always are.
  */
-bool hook_allowed(const struct eval *ev, unsigned hooks);
+bool hook_allowed(struct eval *ev, unsigned hooks);
+/* Only in base chains of these types at these hooks, both as bits, and in what they jump to: noted
+ * in the rule; false if it stands in another base chain. */
+bool place_allowed(struct eval *ev, unsigned types, unsigned hooks);
 /* "Could not process rule: TEXT". */
 int kernel_error(struct eval *ev, struct loc loc, const char *text);
 

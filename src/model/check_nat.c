@@ -186,7 +186,6 @@ int nat_check(struct eval *ev, struct stmt *s)
 		[NAT_MASQUERADE] = 1u << HOOK_POSTROUTING,
 		[NAT_REDIRECT] = 1u << HOOK_PREROUTING | 1u << HOOK_OUTPUT,
 	};
-	const struct model_chain *chain = ev->c->chain;
 	unsigned nfproto = 0;
 	int err;
 
@@ -198,8 +197,7 @@ int nat_check(struct eval *ev, struct stmt *s)
 		err = port_check(ev, s);
 	if (err)
 		return err;
-	if (chain && chain->decl.base &&
-	    (chain->decl.type != CHAIN_NAT || !hook_allowed(ev, hooks[s->nat.kind])))
+	if (!place_allowed(ev, 1u << CHAIN_NAT, hooks[s->nat.kind]))
 		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	if (ev->c->family != FAMILY_INET)
 		s->nat.nfproto =

@@ -258,7 +258,6 @@ static struct loc th_loc(const struct eval *ev, struct loc loc)
 static int reject_check(struct eval *ev, struct stmt *s)
 {
 	const enum family f = ev->c->family;
-	const struct model_chain *chain = ev->c->chain;
 	unsigned hooks = 1u << HOOK_INPUT | 1u << HOOK_PREROUTING;
 	int err;
 
@@ -285,8 +284,7 @@ static int reject_check(struct eval *ev, struct stmt *s)
 		hooks = 1u << HOOK_INGRESS;
 	else if (f != FAMILY_BRIDGE)
 		hooks |= 1u << HOOK_FORWARD | 1u << HOOK_OUTPUT | 1u << HOOK_INGRESS;
-	if (chain && chain->decl.base &&
-	    (!hook_allowed(ev, hooks) || chain->decl.type != CHAIN_FILTER))
+	if (!place_allowed(ev, 1u << CHAIN_FILTER, hooks))
 		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	return 0;
 }

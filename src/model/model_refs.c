@@ -192,7 +192,7 @@ void rule_count(struct model_rule *r, int delta)
 
 	count_stmts(&c, r->decl.stmts);
 	r->chain->n_rules += (uint32_t)delta;
-	if (c.jumps && delta > 0)
+	if ((c.jumps || (r->decl.barred && !r->chain->decl.base)) && delta > 0)
 		link_insert(&r->jump, &r->chain->jumps);
 	else
 		link_remove(&r->jump);
@@ -274,14 +274,23 @@ void object_data_use(void *set, const void *data, int delta)
 
 struct jump_walk {
 	uint64_t number;
+	uint32_t base; /* base_bit() of the chain that the walk began in */
 	unsigned level;
 	struct model_rule *at[JUMP_DEPTH_MAX + 1];
 };
 
 static int walk_chain(struct jump_walk *w, struct model_chain *c);
 
-static int walk_to(struct jump_walk *w, struct model_chain *c, uint8_t *depth)
+struct jump_step {
+	struct jump_walk *walk;
+	uint8_t depth;
+	uint32_t barred;
+};
+
+static int walk_to(struct jump_step *j, struct model_chain *c)
 {
+	struct jump_walk *w = j->walk;
+
 	if (w->level >= JUMP_DEPTH_MAX)
 		return -EMLINK;
 	w->level++;
@@ -289,14 +298,10 @@ static int walk_to(struct jump_walk *w, struct model_chain *c, uint8_t *depth)
 	if (err)
 		return err;
 	w->level--;
-	*depth = (uint8_t)MAX(*depth, c->depth + 1);
+	j->depth = (uint8_t)MAX(j->depth, c->depth + 1);
+	j->barred |= c->barred;
 	return 0;
 }
-
-struct jump_step {
-	struct jump_walk *walk;
-	uint8_t depth;
-};
 
 static int walk_expr(void *arg, struct expr *e, const struct stmt *s)
 {
@@ -304,13 +309,13 @@ static int walk_expr(void *arg, struct expr *e, const struct stmt *s)
 	int err = 0;
 
 	if (e->kind == EX_VERDICT && e->verdict.chain)
-		return walk_to(j->walk, e->verdict.chain, &j->depth);
+		return walk_to(j, e->verdict.chain);
 	if (e->kind == EX_SETREF && e->setref.set)
 		link_foreach (l, &e->setref.set->targets) {
 			struct target *t = container_of(l, struct target, link);
 
 			if (!err && t->n)
-				err = walk_to(j->walk, t->chain, &j->depth);
+				err = walk_to(j, t->chain);
 		}
 	return err;
 }
@@ -320,18 +325,24 @@ static int walk_chain(struct jump_walk *w, struct model_chain *c)
 {
 	struct jump_step j = {.walk = w};
 
-	if (c->walk == w->number)
+	/* Where a rule is barred the walk goes down to it again, to know the way. */
+	if (c->walk == w->number && !(c->barred & w->base))
 		return w->level + c->depth > JUMP_DEPTH_MAX ? -EMLINK : 0;
 	link_foreach (l, &c->jumps) {
 		struct model_rule *r = container_of(l, struct model_rule, jump);
 
 		w->at[w->level] = r;
+		if (!c->decl.base)
+			j.barred |= r->decl.barred;
+		if (j.barred & w->base)
+			return -EOPNOTSUPP;
 		int err = stmts_visit(r->decl.stmts, walk_expr, &j);
 		if (err)
 			return err;
 	}
 	c->walk = w->number;
 	c->depth = j.depth;
+	c->barred = j.barred;
 	return 0;
 }
 
@@ -342,14 +353,18 @@ int jumps_check(struct model *m, struct model_table *t, struct model_rule **culp
 	link_foreach (l, &t->chains) {
 		struct model_chain *c = container_of(l, struct model_chain, link);
 
+		if (!c->decl.base)
+			continue;
 		w.level = 0;
-		if (!c->decl.base || !walk_chain(&w, c))
+		w.base = base_bit(c->decl.type, c->decl.hook);
+		int err = walk_chain(&w, c);
+		if (!err)
 			continue;
 		*culprit = NULL;
 		for (unsigned i = 0; i <= w.level; i++)
 			if (w.at[i] && (!*culprit || w.at[i]->handle > (*culprit)->handle))
 				*culprit = w.at[i];
-		return -EMLINK;
+		return err;
 	}
 	return 0;
 }

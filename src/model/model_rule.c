@@ -115,6 +115,7 @@ static void decl_clone(struct arena *a, void *to, const void *from)
 	struct rule_decl *d = to;
 
 	d->loc = f->loc;
+	d->barred = f->barred;
 	d->stmts = stmt_clone_list(a, f->stmts);
 	if (f->comment)
 		d->comment = arena_strndup(a, f->comment, strlen(f->comment));
