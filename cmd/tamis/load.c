@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compat/blocklist.h"
 #include "output.h"
 
 struct tamis *engine_new(void)
@@ -27,6 +28,24 @@ struct tamis *engine_new(void)
 		return NULL;
 	}
 	return t;
+}
+
+/* One --load. */
+static int load_list(struct tamis *t, const struct options *o, const char *text, uint64_t now)
+{
+	const char *eq = strchr(text, '=');
+	char *target = strndup(text, (size_t)(eq - text));
+	struct strbuf messages = STRBUF_INIT;
+	int err = target ? blocklist_load(t, target, eq + 1, o->skip_bad ? BLOCKLIST_SKIP_BAD : 0,
+					  now, &messages)
+			 : -ENOMEM;
+
+	free(target);
+	fputs(strbuf_str(&messages), stderr);
+	if (err && !messages.len)
+		complain("%s: %s", text, strerror(-err));
+	strbuf_free(&messages);
+	return err;
 }
 
 int load_rules(struct tamis *t, const struct options *o, uint64_t now)
@@ -54,6 +73,12 @@ int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 		free(messages);
 		if (err || written)
 			return err ? err : written;
+	}
+	for (size_t i = 0; i < o->lists.n; i++) {
+		int err = load_list(t, o, o->lists.items[i], now);
+
+		if (err)
+			return err;
 	}
 	return 0;
 }

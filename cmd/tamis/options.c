@@ -18,6 +18,8 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("define", 'D', required_argument, EVERY)                                                 \
 	X("includepath", 'I', required_argument, EVERY)                                            \
 	X("help", 'h', no_argument, EVERY)                                                         \
+	X("load", OPT_LOAD, required_argument, EVERY)                                              \
+	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
 	X("json", 'j', no_argument, LIST | REPLAY)                                                 \
 	X("handle", 'a', no_argument, LIST)                                                        \
 	X("numeric", 'n', no_argument, LIST)                                                       \
@@ -34,7 +36,18 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("log", OPT_LOG, required_argument, REPLAY)                                               \
 	X("quiet", 'q', no_argument, REPLAY)
 
-enum { OPT_DROPPED = 256, OPT_TRACE, OPT_TOP, OPT_PATH, OPT_LOCAL, OPT_IIF, OPT_OIF, OPT_LOG };
+enum {
+	OPT_DROPPED = 256,
+	OPT_TRACE,
+	OPT_TOP,
+	OPT_PATH,
+	OPT_LOCAL,
+	OPT_IIF,
+	OPT_OIF,
+	OPT_LOG,
+	OPT_LOAD,
+	OPT_SKIP_BAD
+};
 
 static const struct {
 	struct option getopt;
@@ -103,6 +116,17 @@ static bool define_check(const char *text)
 	return true;
 }
 
+static bool load_check(const char *text)
+{
+	const char *eq = strchr(text, '=');
+
+	if (!eq || eq == text || !eq[1]) {
+		complain("--load %s: not 'family table set=FILE'", text);
+		return false;
+	}
+	return true;
+}
+
 static bool option_set(struct options *o, int value, const char *arg)
 {
 	switch (value) {
@@ -112,6 +136,11 @@ static bool option_set(struct options *o, int value, const char *arg)
 		return define_check(arg) && list_add(&o->defines, arg);
 	case 'I':
 		return list_add(&o->includes, arg);
+	case OPT_LOAD:
+		return load_check(arg) && list_add(&o->lists, arg);
+	case OPT_SKIP_BAD:
+		o->skip_bad = true;
+		break;
 	case OPT_LOCAL:
 		return list_add(&o->locals, arg);
 	case OPT_PATH:
@@ -176,6 +205,8 @@ static const char *options_wrong(const struct command *c, const struct options *
 		return "no capture file to read";
 	for (size_t i = 0; i < o->rules.n; i++)
 		n_stdin += is_stdio(o->rules.items[i]);
+	for (size_t i = 0; i < o->lists.n; i++)
+		n_stdin += is_stdio(strchr(o->lists.items[i], '=') + 1);
 	n_stdin += is_stdio(o->input);
 	if (n_stdin > 1)
 		return "standard input can be read once only";
@@ -270,4 +301,5 @@ void options_free(struct options *o)
 	free(o->defines.items);
 	free(o->includes.items);
 	free(o->locals.items);
+	free(o->lists.items);
 }

@@ -20,6 +20,7 @@ struct text_list {
 
 struct options {
 	struct text_list rules, defines, includes, locals;
+	struct text_list lists; /* "family table set=FILE" */
 	const char *input; /* the capture */
 	const char *accepted, *dropped, *log;
 	const char *iif, *oif;
@@ -27,7 +28,7 @@ struct options {
 	bool trace;
 	const char *trace_expr; /* NULL: all packets */
 	unsigned long top;	/* 0: all rules */
-	bool json, quiet;
+	bool json, quiet, skip_bad;
 	unsigned list_flags; /* TAMIS_LIST_* */
 };
 

@@ -59,6 +59,9 @@ struct tamis_burst {
 /* Frees elements whose time has come, up to `budget` of each set. */
 void engine_collect(struct tamis *t, uint64_t now, unsigned budget);
 
+/* Compiles what the open transaction made and puts it in the place of what runs. 0 or -ENOMEM. */
+int engine_publish(struct tamis *t);
+
 /* eval's callbacks; arg is the struct tamis_burst. */
 void trace_event(void *arg, const struct eval_trace *e);
 void trace_log(void *arg, const struct eval_place *at, const struct prog_log *log);

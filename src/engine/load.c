@@ -32,8 +32,7 @@ static int timed_sets_find(const struct tamis *t, struct set ***items, size_t *n
 	return 0;
 }
 
-/* Compiles what the open transaction made and puts it in the place of what runs. */
-static int publish(struct tamis *t)
+int engine_publish(struct tamis *t)
 {
 	struct program_root *root;
 	struct set **timed = NULL;
@@ -65,7 +64,7 @@ static int transaction(struct tamis *t, struct source_set *sources, struct cmd_l
 	if (!err)
 		err = strbuf_error(output);
 	if (!err)
-		err = publish(t);
+		err = engine_publish(t);
 	if (err)
 		model_abort(t->model);
 	else

@@ -7,8 +7,10 @@ Figures that depend on the machine's speed are masked.
 """
 import difflib
 import gzip
+import ipaddress
 import json
 import os
+import random
 import re
 import signal
 import struct
@@ -222,6 +224,118 @@ def list_options():
     holds("packets 0 bytes 0" in text and "packets 0" not in tamis("list", "-s", "-f", RULES)[0])
     holds("priority filter" in text and "priority 0" in tamis("list", "-n", "-f", RULES)[0])
     same(tamis("list", "-a", "-n", "-s", "-t", "-f", RULES)[0], tamis("list", "-anst", "-f", RULES)[0])
+
+
+# --- lists of addresses ----------------------------------------------------------------------
+
+LISTS = """table inet filter {
+	set held { type ipv4_addr; flags interval; elements = { 192.168.0.128-192.168.1.3 } }
+	set merged { type ipv4_addr; flags interval; auto-merge; counter; }
+	set single { type ipv4_addr; size 3; }
+	set six { type ipv6_addr; flags interval; }
+	set ports { type inet_service; }
+	map m { type ipv4_addr : verdict; flags interval; }
+}
+"""
+LIST = ("\ufeff# a list\r\n192.168.0.0/24\r\n192.168.0.1 ; inside\n\n  10.0.0.1-10.0.0.10\t3\n10.0.0.5 - 10.0.0.20\n"
+        "2001:db8::1\n0.0.0.0\n255.255.255.255 name\n192.168.7.9/16\n7.7.7.7")
+
+
+def loaded(name, text, *more, status=0):
+    """The listing of a set after a list was loaded into it, and what was said."""
+    written("lists.nft", LISTS)
+    written("list.txt", text.encode())
+    out, err = tamis("list", "-f", "lists.nft", "--load", f"inet filter {name}=list.txt", *more, status=status)
+    found = re.search(rf"\t(set|map) {name} {{\n(.*?)\n\t}}", out, re.S)
+    return found.group(2) if found else "", err
+
+
+@test
+def list_loads():
+    text = ""
+    for name in ("held", "merged", "six"):
+        out, err = loaded(name, LIST)
+        text += f"{name}\n{err}{out}\n"
+    out, err = loaded("single", "1.1.1.1\n2.2.2.2/32\n1.1.1.1\n3.3.3.3-3.3.3.3\n")
+    text += f"single\n{err}{out}\n"
+    out, err = loaded("held", "0.0.0.0/0\n::/0\n")
+    text += f"all\n{err}{out}\n"
+    golden("lists.out", text)
+    same(loaded("single", "")[1], "")
+    same(tamis("check", "-f", "lists.nft", "--load", "inet filter six=-", stdin=b"::/0"), ("", ""))
+
+
+@test
+def list_errors():
+    bad = "1.2.3.4 5.6.7.8\n300.1.1.1\n1.1.1.1/33\nfoo\n5.5.5.9-5.5.5.1\n8.8.8.8\n::/129\n1.1.1.1-\n010.0.0.1\n"
+    text = ""
+    for name, content, *more in (("held", bad), ("held", "x\n" * 13), ("single", "1.1.1.1\n2.2.2.0/24\n"),
+                                 ("single", "1.1.1.1\n2.2.2.2\n1.1.1.1\n3.3.3.3\n4.4.4.4\n"), ("nowhere", "1.1.1.1\n"),
+                                 ("ports", "1.1.1.1\n"), ("m", "1.1.1.1\n")):
+        out, err = loaded(name, content, status=1)
+        same(out, "")
+        text += err
+    out, err = loaded("held", bad, "--skip-bad")
+    holds("8.8.8.8" in out and "1.2.3.4" not in out, out)
+    text += err
+    for target in ("inet filter held=no/such/file", "inet filter=list.txt", "x=list.txt", "=x", "inet filter held", "a b c d=x"):
+        text += tamis("check", "-f", "lists.nft", "--load", target, status=1)[1]
+    golden("lists.err", text)
+    same(tamis("check", "-f", "-", "--load", "inet filter held=-", status=1, stdin=b"")[1].splitlines()[0],
+         "tamis: standard input can be read once only")
+
+
+@test
+def list_is_the_union():
+    """Seeded random lists against Python's own arithmetic."""
+    dice = random.Random(7)
+    for name in ("held", "merged"):
+        for _ in range(8):
+            lines, want = [], set(range(128, 256)) if name == "held" else set()
+            for _ in range(dice.randrange(40)):
+                first = dice.randrange(256)
+                if dice.random() < .5:
+                    net = ipaddress.ip_network((0xc0a80000 + first, dice.randrange(24, 33)), strict=False)
+                    lines.append(f"192.168.0.{first}/{net.prefixlen}")
+                    want |= {int(a) & 255 for a in net}
+                else:
+                    last = dice.randrange(first, 256)
+                    lines.append(f"192.168.0.{first}-192.168.0.{last}")
+                    want |= set(range(first, last + 1))
+            out, err = loaded(name, "\n".join(lines))
+            same(err, "")
+            got = set()
+            for first, mask, last in re.findall(r"192\.168\.0\.(\d+)(?:/(\d+)|-192\.168\.[01]\.(\d+))?", out):
+                size = 1 << 32 - int(mask) if mask else 1
+                got |= set(range(int(first), (256 if last == "3" and name == "held" else int(last) + 1) if last
+                                 else int(first) + size))
+            same(sorted(got), sorted(want))
+
+
+@test
+def list_judges_packets():
+    written("lists.nft", "table inet f { set b { type ipv4_addr; flags interval; }; set s { type ipv6_addr; flags interval; }\n"
+            "chain c { type filter hook input priority 0; ip saddr @b drop; ip6 saddr @s drop; }; }\n")
+    written("all.txt", "0.0.0.0/0\n::/0\n")
+    for path in ("auto", "input"):
+        got = report("-f", "lists.nft", "--path", path, *LOCAL, "--load", "inet f b=all.txt", "--load",
+                     "inet f s=all.txt", CAPTURE)
+        plain = report("-f", "lists.nft", "--path", path, *LOCAL, CAPTURE)
+        holds(got["dropped"] > plain["dropped"])
+        same(sum(r["packets"] for r in plain["rules"]), 0)
+
+
+@test
+def lists_of_others():
+    folder = os.path.join(os.environ.get("TAMIS_DATA") or os.path.join(ROOT, "..", "shared", "data"), "ipsets", "blocklists")
+    if not os.path.isdir(folder):
+        raise Skipped("no ipsets/blocklists in $TAMIS_DATA")
+    written("lists.nft", LISTS)
+    for name in sorted(os.listdir(folder)):
+        for target in ("held", "merged", "six"):
+            out, err = tamis("check", "-f", "lists.nft", "--load", f"inet filter {target}={os.path.join(folder, name)}")
+            same(out, "")
+            holds(err == "" or re.fullmatch(r".*: IPv[46] entries left out: \d+; inet filter \w+ holds \w+\n", err), err)
 
 
 # --- replay: the report ----------------------------------------------------------------------

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change: see change.h.
+ *
+ * An element that overlaps others is cut along the sides of the one that set_add() names; what lies
+ * outside of it is tried again, piece by piece. Each piece is smaller in at least one field, so
+ * this ends.
+ */
+#include "engine/change.h"
+
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "lang/parse.h"
+
+struct change {
+	struct tamis *engine;
+	uint64_t now;
+	struct arena arena; /* of the commands */
+};
+
+struct box {
+	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
+};
+
+int change_begin(struct tamis *t, uint64_t now, struct change **out)
+{
+	struct change *c = calloc(1, sizeof(*c));
+	int err = c ? model_begin(t->model) : -ENOMEM;
+
+	if (err) {
+		free(c);
+		return err;
+	}
+	*c = (struct change){.engine = t, .now = now, .arena = ARENA_INIT};
+	*out = c;
+	return 0;
+}
+
+static void change_free(struct change *c)
+{
+	arena_free(&c->arena);
+	free(c);
+}
+
+int change_text(struct change *c, const char *text, size_t len, struct strbuf *messages)
+{
+	struct source_set sources;
+	struct parse_options parse = {0};
+	struct cmd_list cmds = CMD_LIST_INIT(cmds);
+	int err;
+
+	source_set_init(&sources);
+	err = source_add(&sources, SOURCE_STRING, "<cmdline>", text, len, LOC_NONE);
+	if (err >= 0)
+		err = parse_any(&sources, err, &c->arena, &parse, &cmds);
+	if (!err)
+		err = model_apply(c->engine->model, &sources, &cmds, c->now, NULL);
+	diag_print(&sources, messages);
+	source_set_free(&sources);
+	return err;
+}
+
+static enum family family_find(const char *name)
+{
+	static const enum family all[] = {FAMILY_IP,  FAMILY_IP6,    FAMILY_INET,
+					  FAMILY_ARP, FAMILY_BRIDGE, FAMILY_NETDEV};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strcmp(name, family_name(all[i])) == 0)
+			return all[i];
+	return FAMILY_ANY;
+}
+
+int change_set_find(struct change *c, const char *family, const char *table, const char *name,
+		    struct change_set *out)
+{
+	enum family f = family_find(family);
+	struct model_table *t =
+		f == FAMILY_ANY ? NULL : model_table_find(c->engine->model, f, table);
+	struct model_set *s = t ? model_set_find(t, name) : NULL;
+	const struct set_desc *desc;
+
+	if (!s)
+		return -ENOENT;
+	desc = set_desc_of(s->set);
+	*out = (struct change_set){
+		.set = s->set,
+		.model = s,
+		.type = s->decl.key.fields[0]->name,
+		.n_fields = desc->n_fields,
+		.key_len = set_key_len(s->set),
+		.map = s->decl.flags & SETF_MAP,
+		.interval = desc->interval,
+		.auto_merge = desc->auto_merge && desc->n_fields == 1,
+	};
+	return 0;
+}
+
+static void key_step(uint8_t *key, unsigned len, int step)
+{
+	uint8_t wrap = step > 0 ? 0xff : 0;
+
+	while (len && key[len - 1] == wrap)
+		key[--len] += (uint8_t)step;
+	if (len)
+		key[len - 1] += (uint8_t)step;
+}
+
+/* Pushes what of b lies outside of the view v, which it overlaps. */
+static int box_cut(const struct set_desc *d, struct box b, const struct set_view *v,
+		   struct box **items, size_t *n, size_t *cap)
+{
+	unsigned at = 0;
+
+	if (vec_reserve_bytes((void **)items, cap, *n + 2 * d->n_fields, sizeof(**items)))
+		return -ENOMEM;
+	for (unsigned f = 0; f < d->n_fields; at += d->field_len[f++]) {
+		unsigned len = d->field_len[f];
+
+		if (memcmp(b.lo + at, v->lo + at, len) < 0) {
+			struct box *below = &(*items)[(*n)++];
+
+			*below = b;
+			memcpy(below->hi + at, v->lo + at, len);
+			key_step(below->hi + at, len, -1);
+			memcpy(b.lo + at, v->lo + at, len);
+		}
+		if (memcmp(b.hi + at, v->hi + at, len) > 0) {
+			struct box *above = &(*items)[(*n)++];
+
+			*above = b;
+			memcpy(above->lo + at, v->hi + at, len);
+			key_step(above->lo + at, len, 1);
+			memcpy(b.hi + at, v->hi + at, len);
+		}
+	}
+	return 0;
+}
+
+static int add_pieces(struct change *c, const struct change_set *s, struct set_item *item,
+		      const struct change_elem *e)
+{
+	VEC(struct box) todo = {0};
+	struct box b;
+	int err = 0;
+
+	memcpy(b.lo, e->lo, sizeof(b.lo));
+	memcpy(b.hi, e->hi, sizeof(b.hi));
+	for (;;) {
+		struct set_elem *conflict = NULL;
+		struct set_view v;
+
+		item->lo = b.lo;
+		item->hi = b.hi;
+		err = set_add(s->set, item, s->auto_merge ? 0 : SET_ADD_EXCL, c->now, &conflict);
+		if (err == -EEXIST && s->interval && conflict) {
+			set_elem_view(s->set, conflict, c->now, &v);
+			err = box_cut(set_desc_of(s->set), b, &v, &todo.items, &todo.n, &todo.cap);
+		} else if (err == -EEXIST) {
+			err = 0;
+		}
+		if (err || !todo.n)
+			break;
+		b = todo.items[--todo.n];
+	}
+	vec_free(&todo);
+	return err;
+}
+
+int change_add(struct change *c, const struct change_set *s, const struct change_elem *e)
+{
+	struct set_item item = {.timeout_ns = e->timeout_ns,
+				.expires_in_ns = e->expires_in_ns,
+				.comment = e->comment};
+	struct state_template *template = NULL;
+	int err = model_set_touch(c->engine->model, s->model);
+
+	if (!err && e->counted) {
+		struct state_info info = {.kind = STATE_COUNTER,
+					  .counter = {.packets = e->packets, .bytes = e->bytes}};
+
+		err = state_template_new(&info, 1, &template);
+	}
+	item.template = template;
+	if (!err)
+		err = add_pieces(c, s, &item, e);
+	state_template_unref(template);
+	return err;
+}
+
+int change_commit(struct change *c, struct strbuf *messages)
+{
+	struct tamis *t = c->engine;
+	int err;
+
+	t->notes = messages;
+	err = engine_publish(t);
+	t->notes = NULL;
+	if (err) {
+		change_abort(c);
+		return err;
+	}
+	model_commit(t->model);
+	t->now = MAX(t->now, c->now);
+	change_free(c);
+	return 0;
+}
+
+void change_abort(struct change *c)
+{
+	model_abort(c->engine->model);
+	change_free(c);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * change: one transaction made of nft's commands and of elements that come as keys, without text:
+ * what other front ends load with.
+ *
+ *	change_begin(t, now, &c);
+ *	change_text(c, text, len, messages);
+ *	change_set_find(c, "inet", "filter", "blocklist", &set);
+ *	change_add(c, &set, &elem)		for each
+ *	change_commit(c, messages)		or change_abort(c)
+ *
+ * Packets see nothing of it before change_commit(), nor ever if anything failed. Bursts must not
+ * run meanwhile. The engine's one thread.
+ *
+ * Costs: change_add() that of the set, and where it overlaps k elements of a set without auto-merge
+ * O(k) pieces for each field; a commit what a load of the same costs.
+ */
+#ifndef TAMIS_ENGINE_CHANGE_H
+#define TAMIS_ENGINE_CHANGE_H
+
+#include <tamis/tamis.h>
+
+#include "base/strbuf.h"
+#include "set/set.h"
+
+struct change; /* opaque: an open transaction */
+
+/* 0, -EBUSY if one is open, -ENOMEM. */
+int change_begin(struct tamis *t, uint64_t now, struct change **out);
+
+/* Carries out nft's commands. 0, -EINVAL with nft's messages in `messages`, -ENOMEM. After an error
+ * only change_abort() may follow. */
+int change_text(struct change *c, const char *text, size_t len, struct strbuf *messages);
+
+/* A named set as change_add() takes it; until the transaction ends. */
+struct change_set {
+	struct set *set;
+	struct model_set *model;
+	const char *type; /* of its first field, "ipv4_addr" */
+	unsigned n_fields;
+	unsigned key_len;
+	bool map, interval, auto_merge;
+};
+
+/* 0, or -ENOENT: no such family, table or set. */
+int change_set_find(struct change *c, const char *family, const char *table, const char *name,
+		    struct change_set *out);
+
+struct change_elem {
+	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX]; /* keys as in set.h, lo <= hi in each field */
+	uint64_t timeout_ns, expires_in_ns;	  /* as in struct set_item */
+	const char *comment;			  /* or NULL */
+	bool counted;				  /* has a counter that begins with these: */
+	uint64_t packets, bytes;
+};
+
+/*
+ * Adds what of the element the set does not hold yet: in the end the set holds the union. With
+ * auto-merge the element goes in as it is. 0, -ENFILE when the set is full, -EINVAL for a range in
+ * a set without ranges, -ENOMEM. After an error only change_abort() may follow.
+ */
+int change_add(struct change *c, const struct change_set *s, const struct change_elem *e);
+
+/* Ends the transaction and frees c. If it fails everything is as before change_begin(). Notes of
+ * things that are loaded but not evaluated go to `messages`. 0 or -ENOMEM. */
+int change_commit(struct change *c, struct strbuf *messages);
+void change_abort(struct change *c);
+
+#endif
