@@ -42,6 +42,7 @@ int hash_set_table(struct set *s, struct hash_table **out)
 void hash_set_publish(struct set *s)
 {
 	__atomic_store_n(&s->published, s->store.table, __ATOMIC_RELEASE);
+	catchall_show(s);
 }
 
 void hash_set_begin(struct set *s)

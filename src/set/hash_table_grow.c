@@ -328,7 +328,7 @@ static int replace_by_two(struct hash_table *t, struct hash_segment *old,
 	int err = 0;
 
 	spin_lock(&t->lock);
-	t->n_segments++;
+	__atomic_fetch_add(&t->n_segments, 1, __ATOMIC_RELAXED);
 	if (t->heap_cap)
 		err = due_reserve(t);
 	if (!err && old->depth == t->root->depth)
@@ -339,7 +339,7 @@ static int replace_by_two(struct hash_table *t, struct hash_segment *old,
 		lead_to(t, half[0], at & ~bit);
 		lead_to(t, half[1], at | bit);
 	} else {
-		t->n_segments--;
+		__atomic_fetch_sub(&t->n_segments, 1, __ATOMIC_RELAXED);
 	}
 	spin_unlock(&t->lock);
 	return err;
@@ -473,7 +473,7 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 	take_down(t, seg);
 	take_down(t, other);
 	lead_to(t, both, at);
-	t->n_segments--;
+	__atomic_fetch_sub(&t->n_segments, 1, __ATOMIC_RELAXED);
 	root_shrink(t);
 	spin_unlock(&t->lock);
 	spin_unlock(&both->lock);

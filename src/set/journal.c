@@ -206,6 +206,8 @@ int set_flush(struct set *s, uint64_t now)
 	/* In a transaction workers stay with the old table until the commit. */
 	if (table && (!held || !s->desc.rcu))
 		hash_set_publish(s);
+	else if (!table)
+		catchall_show(s);
 	if (held) {
 		*held = old;
 		push(s, (struct journal_entry){
@@ -297,6 +299,8 @@ static void undo(struct set *s, const struct journal_entry *j)
 		store_data_use(s, use_one);
 		if (s->store.table)
 			hash_set_publish(s);
+		else
+			catchall_show(s);
 		break;
 	case JOURNAL_KEY_EXPIRED:
 		s->stats.expired--;

@@ -220,7 +220,8 @@ void elem_data_use(const struct set *s, struct set_elem *e, int delta)
 void elem_attach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
-		__atomic_store_n(&s->store.catchall, e, __ATOMIC_RELEASE);
+		s->store.catchall = e;
+		catchall_show(s);
 	} else {
 		s->ops->insert(s, e);
 		s->store.n++;
@@ -233,7 +234,8 @@ void elem_attach(struct set *s, struct set_elem *e)
 void elem_detach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
-		__atomic_store_n(&s->store.catchall, NULL, __ATOMIC_RELEASE);
+		s->store.catchall = NULL;
+		catchall_show(s);
 	} else {
 		s->store.n--;
 		s->ops->remove(s, e);
@@ -458,7 +460,7 @@ uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mas
 		    const uint64_t *now, struct set_elem **hit)
 {
 	uint64_t found = s->ops->lookup(s, keys, stride, mask, now, hit);
-	struct set_elem *all = __atomic_load_n(&s->store.catchall, __ATOMIC_ACQUIRE);
+	struct set_elem *all = __atomic_load_n(&s->shown, __ATOMIC_ACQUIRE);
 
 	if (all)
 		for (uint64_t rest = mask & ~found; rest; rest &= rest - 1) {

@@ -100,6 +100,7 @@ struct set {
 	uint64_t next_seq;
 	struct set_store store;
 	struct hash_table *published; /* hash: what lookups look at */
+	struct set_elem *shown;	      /* the catch-all, to lookups */
 	uint64_t base_timeout;	      /* hash: a timeout that is not stored */
 	struct set_stats stats;
 	bool open; /* a transaction */
@@ -208,6 +209,11 @@ uint64_t expiry_at(uint64_t now, uint64_t left);
 static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
 {
 	return be_load(key, s->prefix_len);
+}
+
+static inline void catchall_show(struct set *s)
+{
+	__atomic_store_n(&s->shown, s->store.catchall, __ATOMIC_RELEASE);
 }
 
 /* set.c: puts an element into its place and takes it out: kind, expiry queue, data_use. */

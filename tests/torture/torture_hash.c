@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torture_hash: readers of a set of exact keys against everything that changes it.
+ *
+ *	torture_hash [SECONDS]	(1 if not given)
+ *
+ * Readers look bursts up all the time. Keys of STAY are there throughout: each must match, with its
+ * own data in a map. Of the groups ODD and EVEN, which transactions swap as a whole, a burst must
+ *see the one or the other, never a mixture. Meanwhile the control thread grows and shrinks the set,
+ * flushes and fills it again in a transaction, rolls back, lets elements expire, while workers add
+ * and delete keys of their own from the packet path (but not in open transactions).
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "rcu/rcu.h"
+#include "set/set.h"
+
+enum {
+	READERS = 2,
+	UPDATERS = 2,
+	STAY = 1000,
+	GROUP = 32,
+	CHURN = 6000,
+	SECOND = 1000000000,
+	/* Where the keys of each kind begin. */
+	AT_STAY = 0x10000000,
+	AT_ODD = 0x20000000,
+	AT_EVEN = 0x30000000,
+	AT_CHURN = 0x40000000,
+	AT_UPDATER = 0x50000000,
+};
+
+static double seconds = 1;
+
+struct world {
+	struct set *s;
+	struct rcu *rcu;
+	unsigned len; /* of a key */
+	bool map, stop;
+	uint64_t now;
+	uint32_t updaters;
+	pthread_rwlock_t changes; /* held for writing by transactions */
+	uint64_t lost, mixed, wrong, bursts;
+};
+
+static uint64_t clock_now(void *ctx)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static void key_of(const struct world *a, uint32_t n, uint8_t *key)
+{
+	for (unsigned i = 0; i < a->len; i++)
+		key[i] = (uint8_t)(n >> 8 * (i & 3)) ^ (uint8_t)(i / 4 * 37);
+}
+
+static int change(struct world *a, bool add, uint32_t n, uint64_t timeout)
+{
+	uint8_t key[SET_KEY_MAX];
+	struct set_item item = {.lo = key, .data = a->map ? &n : NULL, .timeout_ns = timeout};
+
+	key_of(a, n, key);
+	rcu_admit(a->rcu, UINT64_MAX);
+	return add ? set_add(a->s, &item, 0, a->now, NULL) : set_delete(a->s, &item, a->now);
+}
+
+static uint64_t burst(struct world *a, uint32_t first, uint32_t second)
+{
+	uint8_t keys[64][SET_KEY_MAX];
+	uint64_t now[64];
+	struct set_elem *hit[64];
+	uint32_t n[64], data;
+
+	for (uint32_t i = 0; i < 64; i++) {
+		n[i] = i < GROUP ? first + i : second + i - GROUP;
+		key_of(a, n[i], keys[i]);
+		now[i] = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
+	}
+	uint64_t found = set_lookup(a->s, keys, SET_KEY_MAX, ~0ULL, now, hit);
+	for (uint32_t i = 0; a->map && i < 64; i++)
+		if (found >> i & 1) {
+			memcpy(&data, set_elem_data(a->s, hit[i]), sizeof(data));
+			if (data != n[i])
+				__atomic_fetch_add(&a->wrong, 1, __ATOMIC_RELAXED);
+		}
+	return found;
+}
+
+static void *reader(void *arg)
+{
+	struct world *a = arg;
+	struct rcu_worker *w;
+	uint64_t n = 0;
+
+	if (rcu_register(a->rcu, "reader", &w))
+		abort();
+	while (!__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t at = AT_STAY + (uint32_t)(n * 61 % (STAY - 64));
+		if (burst(a, at, at + GROUP) != ~0ULL)
+			__atomic_fetch_add(&a->lost, 1, __ATOMIC_RELAXED);
+		uint64_t found = burst(a, AT_ODD, AT_EVEN);
+		if (found != 0xffffffffULL && found != 0xffffffffULL << 32)
+			__atomic_fetch_add(&a->mixed, 1, __ATOMIC_RELAXED);
+		rcu_quiescent(w);
+		n++;
+	}
+	rcu_unregister(w);
+	__atomic_fetch_add(&a->bursts, n, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void *updater(void *arg)
+{
+	struct world *a = arg;
+	uint32_t base = AT_UPDATER + (__atomic_fetch_add(&a->updaters, 1, __ATOMIC_RELAXED) << 20);
+	struct rcu_worker *w;
+	struct set_elem *e;
+	uint8_t key[SET_KEY_MAX];
+
+	if (rcu_register(a->rcu, "updater", &w))
+		abort();
+	for (uint32_t i = 0; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i = (i + 1) % 3000) {
+		uint32_t n = i % 3 ? base + i : AT_UPDATER + (1U << 26) + i; /* some are of both */
+		struct set_item item = {.lo = key, .data = a->map ? &n : NULL};
+		uint64_t now = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
+		key_of(a, n, key);
+		rcu_offline(w);
+		pthread_rwlock_rdlock(&a->changes);
+		rcu_online(w);
+		if (i % 5 < 3)
+			set_update(a->s, SET_UPDATE_REFRESH, &item, now, &e);
+		else
+			set_remove(a->s, key, now);
+		pthread_rwlock_unlock(&a->changes);
+		rcu_quiescent(w);
+	}
+	rcu_unregister(w);
+	return NULL;
+}
+
+static void end_transaction(struct world *a, bool commit)
+{
+	if (commit)
+		set_commit(a->s);
+	else
+		set_rollback(a->s);
+	pthread_rwlock_unlock(&a->changes);
+}
+
+static void swap_groups(struct world *a, bool odd, bool commit)
+{
+	pthread_rwlock_wrlock(&a->changes);
+	assert_int_equal(set_begin(a->s), 0);
+	for (uint32_t i = 0; i < GROUP; i++) {
+		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
+		assert_int_equal(change(a, false, (odd ? AT_EVEN : AT_ODD) + i, 0), 0);
+	}
+	end_transaction(a, commit);
+}
+
+static void refill(struct world *a, bool odd, bool commit)
+{
+	pthread_rwlock_wrlock(&a->changes);
+	assert_int_equal(set_begin(a->s), 0);
+	assert_int_equal(set_flush(a->s, a->now), 0);
+	for (uint32_t i = 0; i < STAY; i++)
+		assert_int_equal(change(a, true, AT_STAY + i, SET_NEVER), 0);
+	for (uint32_t i = 0; i < GROUP; i++)
+		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
+	end_transaction(a, commit);
+}
+
+static void fight(unsigned len, bool map)
+{
+	struct world a = {.len = len, .map = map, .now = 1000};
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {(uint8_t)len},
+			     .data_len = map ? 4 : 0,
+			     .timeout = true,
+			     .timeout_ns = 500,
+			     .dynamic = true};
+	pthread_t t[READERS + UPDATERS];
+	bool odd = true;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &a.rcu), 0);
+	d.rcu = a.rcu;
+	pthread_rwlock_init(&a.changes, NULL);
+	assert_int_equal(set_new(&d, &a.s), 0);
+	for (uint32_t i = 0; i < STAY; i++)
+		assert_int_equal(change(&a, true, AT_STAY + i, SET_NEVER), 0);
+	for (uint32_t i = 0; i < GROUP; i++)
+		assert_int_equal(change(&a, true, AT_ODD + i, SET_NEVER), 0);
+	for (unsigned i = 0; i < READERS + UPDATERS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, i < READERS ? reader : updater, &a),
+				 0);
+	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND / 4);
+	for (unsigned round = 0; clock_now(NULL) < end || round < 3; round++) {
+		for (uint32_t i = 0; i < CHURN; i++)
+			change(&a, true, AT_CHURN + i, i % 2 ? 100 + i % 50 : SET_NEVER);
+		for (unsigned i = 0; i < 10; i++) {
+			odd = !odd;
+			swap_groups(&a, odd, true);
+			swap_groups(&a, !odd, false);
+		}
+		__atomic_fetch_add(&a.now, 200, __ATOMIC_RELAXED);
+		while (set_gc(a.s, a.now, 100))
+			;
+		for (uint32_t i = 0; i < CHURN; i++)
+			change(&a, false, AT_CHURN + i, 0);
+		refill(&a, odd, round % 2);
+	}
+	__atomic_store_n(&a.stop, true, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < READERS + UPDATERS; i++)
+		pthread_join(t[i], NULL);
+	assert_int_equal(a.lost, 0);
+	assert_int_equal(a.mixed, 0);
+	assert_int_equal(a.wrong, 0);
+	assert_true(a.bursts > 0);
+	set_free(a.s);
+	rcu_free(a.rcu);
+	pthread_rwlock_destroy(&a.changes);
+}
+
+static void short_keys(void **state)
+{
+	fight(4, false);
+}
+
+static void short_keys_map(void **state)
+{
+	fight(4, true);
+}
+
+static void long_keys(void **state)
+{
+	fight(16, false);
+}
+
+static void long_keys_map(void **state)
+{
+	fight(36, true);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_keys),
+		cmocka_unit_test(short_keys_map),
+		cmocka_unit_test(long_keys),
+		cmocka_unit_test(long_keys_map),
+	};
+	if (argc > 1)
+		seconds = atof(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
