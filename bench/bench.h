@@ -29,6 +29,7 @@ void bench_row(const char *subject, const char *figure, const char *who, double 
 /* DPDK without huge pages and devices, begun at the first call; 0 or -errno. */
 int bench_dpdk(void);
 
+void bench_hash(void);
 void bench_interval(void);
 void bench_concat(void);
 

@@ -17,6 +17,7 @@ static const struct noun {
 	const char *group, *name;
 	void (*run)(void);
 } nouns[] = {
+	{"sets", "hash", bench_hash},
 	{"sets", "interval", bench_interval},
 };
 

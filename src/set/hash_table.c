@@ -103,8 +103,12 @@ struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
 {
 	for (;;) {
 		struct hash_root *root = LOAD_ACQUIRE(&t->root);
-		struct hash_segment *seg =
-			entry_segment(LOAD_ACQUIRE(&root->entry[entry_index(root, at)]));
+		uint64_t entry = LOAD_ACQUIRE(&root->entry[entry_index(root, at)]);
+		struct hash_segment *seg = entry_segment(entry);
+		unsigned n = (unsigned)(entry >> ENTRY_SHIFT), home = home_of(at, n);
+		/* All the lines that are needed at once, not one after the other. */
+		__builtin_prefetch(&seg->bucket[home], 1);
+		__builtin_prefetch((const uint8_t *)&seg->bucket[n] + home, 1);
 		spin_lock(&seg->lock);
 		if (!seg->retired)
 			return seg;

@@ -42,11 +42,12 @@ struct hash_segment {
 	uint16_t used, kept; /* slots written; of those in a view */
 	uint32_t heap_pos;   /* under the table's lock, as is due */
 	uint64_t due;
-	struct rcu_head rcu;
 	uint8_t *fill; /* a bucket: slots written */
+	struct rcu_head rcu;
 	struct hash_bucket bucket[];
 };
 
+_Static_assert(offsetof(struct hash_segment, rcu) == 64, "who finds an element needs one line");
 _Static_assert(offsetof(struct hash_segment, bucket) == 128, "two lines before the buckets");
 
 /* Directory entries: a segment's address and its number of buckets. */
