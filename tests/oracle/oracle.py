@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel as oracle: the same ruleset and packets through nft and through tamis, counters equal.
 
-oracle.py TAMIS CASES_DIR [CASE...]. Runs itself in a network namespace of its own, which ends with the
-process. In it two veth pairs: frames written to `far0` arrive at `in0`, those written to `far1` at `in1`.
+oracle.py TAMIS CASES_DIR [CASE...]. Runs each case in a network namespace of its own, which ends with the
+next or with the process. In it two veth pairs: frames written to `far0` arrive at `in0`, those written to `far1` at `in1`.
 What the router itself would answer is dropped before conntrack, and what it forwards is dropped at the far
 end, so that both sides see the same packets.
 
-A case is NAME.nft; comment lines at its top say `# path: input|forward|ingress`, `# packets: STREAM...`.
+A case is NAME.nft; comment lines at its top say `# path: input|forward|ingress|bridge|output`, `# packets:
+STREAM...`. For `bridge` in0 and in1 are ports of a bridge; for `output` the packets are the router's own.
 Rules with a `counter` are compared: it stands behind all matches and before the verdict. Prints TAP.
 """
 import ctypes
@@ -29,6 +30,17 @@ table inet oracle_quiet {
 		type filter hook output priority -500; policy drop;
 	}
 }
+"""
+# The kernel's own, on the way on which all else is the case's.
+QUIET_OWN = """
+table inet oracle_quiet {
+	chain out {
+		type filter hook output priority -500; policy accept;
+		meta l4proto ipv6-icmp drop
+	}
+}
+"""
+SEEN = """
 table netdev oracle_seen {
 	chain in0 {
 		type filter hook ingress device in0 priority -500; policy accept;
@@ -59,7 +71,10 @@ def sysctl(name, value):
             out.write(str(value))
 
 
-def make_links():
+def make_host():
+    """A new namespace with the router's links; conntrack knows nothing there."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+        raise OSError("cannot make a network namespace here")
     sysctl("net/ipv4/ip_forward", 1)
     for conf in ("all", "default"):
         sysctl(f"net/ipv4/conf/{conf}/rp_filter", 0)
@@ -83,6 +98,14 @@ def make_links():
     # Answers and forwarded packets have somewhere to go, whoever sent them.
     run("ip", "route", "add", "default", "via", "192.0.2.9", "dev", "in0")
     run("ip", "-6", "route", "add", "default", "via", "2001:db8::9", "dev", "in0")
+
+
+def make_bridge():
+    run("ip", "link", "add", "bridge", "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
+    sysctl("net/ipv6/conf/bridge/disable_ipv6", 1)
+    for n in range(2):
+        run("ip", "link", "set", f"in{n}", "master", "bridge")
+    run("ip", "link", "set", "bridge", "up")
 
 
 def seen():
@@ -110,17 +133,38 @@ def send(frames):
     time.sleep(0.05)
 
 
-def kernel_counters(path, frames):
-    run("nft", "flush", "ruleset")
-    run("nft", "-f", "-", input=QUIET)
+def send_own(frames):
+    """Sends what is behind the Ethernet headers as the host's own packets; their way ends before sendto() does."""
+    links = {4: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
+             6: socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW)}
+    for _, frame in frames:
+        packet = frame[14:]
+        to = socket.inet_ntoa(packet[16:20]) if packet[0] >> 4 == 4 else socket.inet_ntop(socket.AF_INET6, packet[24:40])
+        try:
+            links[packet[0] >> 4].sendto(packet, (to, 0))
+        except PermissionError:
+            pass  # a rule dropped it
+    for link in links.values():
+        link.close()
+
+
+def kernel_counters(path, frames, mode):
+    make_host()
+    run("nft", "-f", "-", input=(QUIET_OWN if mode == "output" else QUIET) + SEEN)
+    if mode == "bridge":
+        make_bridge()
     run("nft", "-f", path)
-    send(frames)
+    if mode == "output":
+        send_own(frames)
+    else:
+        send(frames)
     listing = json.loads(run("nft", "-j", "-a", "list", "ruleset"))
     rules, sets = [], {}
     for item in listing["nftables"]:
         rule = item.get("rule")
         if rule and not rule["table"].startswith("oracle_"):
-            counters = [e["counter"] for e in rule["expr"] if isinstance(e.get("counter"), dict)]
+            counters = [e["counter"] for e in rule["expr"]
+                        if isinstance(e, dict) and isinstance(e.get("counter"), dict) and "packets" in e["counter"]]
             counts = (counters[0]["packets"], counters[0]["bytes"]) if counters else (None, None)
             rules.append((rule["family"], rule["table"], rule["chain"], *counts))
         for kind in ("set", "map"):
@@ -132,8 +176,10 @@ def kernel_counters(path, frames):
 
 def tamis_counters(tamis, path, capture, mode):
     args = [tamis, "replay", "-f", path, "--json", "--path", mode]
-    if mode == "forward":
+    if mode in ("forward", "bridge"):
         args += ["--oif", "in1"]
+    if mode == "output":
+        args += ["--oif", "in0"]
     report = json.loads(run(*args, capture))
     rules = [(r["family"], r["table"], r["chain"], r["packets"], r["bytes"]) for r in report["rules"]]
     texts = [r["rule"] for r in report["rules"]]
@@ -160,7 +206,7 @@ def compare(tamis, path, work):
     frames = [f for name in head["packets"].split() for f in packets.STREAMS[name]()]
     capture = os.path.join(work, "packets.pcapng")
     packets.write_pcapng(capture, frames, ("in0", "in1"))
-    theirs, their_sets = kernel_counters(path, frames)
+    theirs, their_sets = kernel_counters(path, frames, mode)
     ours, texts, our_sets = tamis_counters(tamis, path, capture, "input" if mode == "ingress" else mode)
     wrong = []
     their_chains, our_chains = by_chain(theirs), by_chain(ours, texts)
@@ -192,11 +238,11 @@ def main():
     for tool in ("nft", "ip"):
         if not shutil.which(tool):
             skip(f"needs the command {tool}")
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
-        skip("cannot make a network namespace here")
     try:
-        make_links()
-        run("nft", "-f", "-", input=QUIET)
+        make_host()
+        run("nft", "-f", "-", input=QUIET + SEEN)
+    except OSError as error:
+        skip(str(error))
     except subprocess.CalledProcessError as error:
         skip(f"this kernel has no veth or nftables: {error.stderr.strip()}")
     cases = sorted(f for f in os.listdir(folder) if f.endswith(".nft") and (not only or f[:-4] in only))

@@ -243,8 +243,164 @@ def extension_headers():
     yield send4(a, b, 17, udp(a, b, 1234, 53), frag=0x4000)
 
 
+def ip_options():
+    """IPv4 with router alert, record route, loose and strict source routes, padding and nothing."""
+    a, b = "192.0.2.9", "192.0.2.1"
+    hop = socket.inet_aton("198.18.0.9")
+    alert, alert5 = b"\x94\4\0\0", b"\x94\4\0\5"
+    record, recorded = b"\7\x0b\4" + b"\0" * 8, b"\7\x0b\x08" + hop + b"\0" * 4
+    loose, strict = b"\x83\7\4" + hop, b"\x89\7\4" + hop
+    for n, options in enumerate([b"", alert, alert5, record, recorded, loose, strict, alert + record,
+                                 b"\1\1\1\0", b"\1" + loose, record + b"\0", b"\x94\4\0\0" * 3]):
+        for dport in (53, 54 + n % 2):
+            yield send4(a, b, 17, udp(a, b, 1234, dport), options=options)
+
+
+def tcp_options():
+    """Segments with every option that nft names, alone and together."""
+    a, b = "192.0.2.9", "192.0.2.1"
+    c, d = "2001:db8::9", "2001:db8::1"
+    mss = [b"\2\4" + struct.pack("!H", v) for v in (1460, 1400, 536, 900, 65535)]
+    scale = [b"\3\3" + bytes([v]) for v in (2, 7, 9)]
+    permitted, stamp = b"\4\2", b"\x08\x0a" + struct.pack("!II", 77, 50)
+    sack = [b"\5" + bytes([2 + 8 * k]) + b"".join(struct.pack("!II", 1000 + 2000 * i, 2000 + 2000 * i) for i in range(k))
+            for k in (1, 2, 3)]
+    fast = b"\x22\6\xab\xcd\1\2"
+    md5 = b"\x13\x12" + bytes(16)
+    multi = b"\x1e\x0c\0\x81" + bytes(8)
+    odd = b"\xfe\4\1\2"
+    for n, options in enumerate([*mss, *scale, permitted, stamp, *sack, fast, md5, multi, odd, b"",
+                                 mss[0] + permitted + stamp + b"\1" + scale[1], b"\1\1" + sack[1], b"\0" * 4,
+                                 b"\1\0\1\1", mss[2] + b"\1" + scale[0] + b"\1\1" + stamp]):
+        for flags in ("S", "A"):
+            yield tcp4(a, b, 2000 + n, 80, flags, options=options)
+        yield tcp6(c, d, 2000 + n, 80, "S", options=options)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return struct.pack("<I", crc ^ 0xFFFFFFFF)
+
+
+def sctp(sport, dport, vtag, chunks):
+    body = b""
+    for kind, flags, value in chunks:
+        body += struct.pack("!BBH", kind, flags, 4 + len(value)) + value + b"\0" * (-len(value) % 4)
+    head = struct.pack("!HHI", sport, dport, vtag)
+    return head + crc32c(head + b"\0" * 4 + body) + body
+
+
+def sctp_dccp():
+    """SCTP with one chunk, several, odd lengths; DCCP of every type."""
+    a, b = "192.0.2.9", "192.0.2.1"
+    data = [(0, 3, struct.pack("!IHHI", tsn, 2 if tsn == 4 else 1, 0, 60 if tsn % 2 else 3) + b"hello"[:tsn]) for tsn in range(1, 6)]
+    init = (1, 0, struct.pack("!IIHHI", 7, 65535, 10, 5, 1))
+    init_ack = (2, 0, struct.pack("!IIHHI", 8, 65535, 11, 5, 1))
+    ack = (3, 0, struct.pack("!IIHH", 5, 65535, 0, 0))
+    packets = [[init], [init_ack], [ack], [ack, data[0]], data[:2], data[1:4], [(4, 0, b"\0\1\0\4")], [(6, 0, b"")],
+               [(7, 0, b"\0\0\0\1")], [(10, 0, b"cook")], [(10, 0, b"coo"), data[4]], [(14, 0, b"")]]
+    for n, chunks in enumerate(packets):
+        yield send4(a, b, 132, sctp(1000 + 300 * n, 36412 if n % 2 else 80, 7 if n < 4 else 100 + n, chunks))
+    for kind in range(11):
+        for x in (0, 1):
+            head = struct.pack("!HHBBHBB", 1500 + kind, 80 if x else 81, 6, 0, 0, kind << 1 | x, 0) + struct.pack("!HI", 0, 9)
+            yield send4(a, b, 33, summed(a, b, 33, head + b"\0" * 12, 6))
+
+
+def other_protocols():
+    """AH, ESP, IPComp, GRE and IGMP."""
+    a, b = "192.0.2.9", "192.0.2.1"
+    inner = udp(a, b, 1000, 53)
+    for n in range(1, 9):
+        yield send4(a, b, 51, struct.pack("!BBHII", 17, 4, 0, 256 * n, n) + b"\0" * 12 + inner)
+        yield send4(a, b, 50, struct.pack("!II", 256 * n, n) + b"e" * 32)
+        yield send4(a, b, 108, struct.pack("!BBH", 6 if n % 2 else 17, 0, n) + b"c" * 32)
+        yield send4(a, b, 47, struct.pack("!HH", 0, 0x0800 if n % 2 else 0x86DD) + ip4(a, b, 17, inner))
+    for kind, group in ((0x11, "0.0.0.0"), (0x11, "224.0.0.251"), (0x16, "224.0.0.251"), (0x17, "224.0.0.251"),
+                        (0x12, "239.1.2.3"), (0x16, "239.1.2.3")):
+        body = struct.pack("!BBH", kind, 100 if kind == 0x11 else 0, 0) + socket.inet_aton(group)
+        yield send4(a, b, 2, body[:2] + struct.pack("!H", checksum(body)) + body[4:], ttl=1)
+
+
+def ext_headers6():
+    """IPv6 with routing, mobility and longer destination headers."""
+    c, d = "2001:db8::9", "2001:db8::1"
+    payload = udp(c, d, 1234, 53)
+    address = socket.inet_pton(socket.AF_INET6, "2001:db8::77")
+    for kind, left in ((2, 0), (2, 1), (4, 0), (253, 0)):
+        yield send6(c, d, 43, bytes([17, 2, kind, left]) + b"\0" * 4 + address + payload)
+    for kind in (1, 2, 5, 6):
+        yield send6(c, d, 135, summed(c, d, 135, bytes([59, 1, kind, 0]) + b"\0" * 12, 4))
+    long = bytes([17, 1]) + b"\1\x0c" + b"\0" * 12
+    yield send6(c, d, 60, long + payload)
+    yield send6(c, d, 60, bytes([43]) + long[1:] + bytes([17, 2, 4, 0]) + b"\0" * 4 + address + payload)
+    for n in range(3):
+        yield send6(c, d, 44, struct.pack("!BBHI", 17, 0, 1, 8 + n) + payload)
+
+
+def fragments():
+    """Datagrams whole, in two and in three parts."""
+    a, b, c, d = "192.0.2.9", "192.0.2.1", "2001:db8::9", "2001:db8::1"
+    for n, parts in enumerate([1, 2, 3, 2, 2, 3]):
+        data = udp(a, b, 1000 + n, 53 + n % 2, b"f" * (592 if n % 2 else 88))
+        step = (len(data) // parts + 7) // 8 * 8
+        for at in range(0, len(data), step):
+            more = at + step < len(data)
+            yield send4(a, b, 17, data[at:at + step], ident=n + 3, frag=more << 13 | at // 8)
+        data = udp(c, d, 1000 + n, 53 + n % 2, b"f" * (592 if n % 2 else 88))
+        for at in range(0, len(data), step) if parts > 1 else ():
+            more = at + step < len(data)
+            yield send6(c, d, 44, struct.pack("!BBHI", 17, 0, at | more, n + 3) + data[at:at + step])
+
+
+def connections():
+    """Many openings of connections from few hosts, some of them twice."""
+    for n in range(60):
+        src = "192.0.2.%d" % (20 + n % 4)
+        yield tcp4(src, "192.0.2.1", 30000 + n // 8, [22, 80, 443][n % 3], "S", seq=n)
+        yield udp4(src, "192.0.2.1", 31000 + n % 7, 53)
+
+
+def bridged():
+    """Frames from one host of a bridge to another and to all."""
+    to = HOST_MAC[1]
+    a, b = "192.0.2.9", "192.0.2.10"
+    other = bytes.fromhex("020000000011")
+    for n in range(60):
+        src, tags = (a, b)[n % 2], [(), (), ((0x8100, 10),), ((0x8100, 15 | 5 << 13),)][n % 4]
+        kind = n % 5
+        body = udp(src, "192.0.2.77", 1000 + n % 7, 53) if kind < 2 else tcp(src, "192.0.2.77", 2000 + n, 80, "S" if n % 2 else "A") \
+            if kind < 4 else icmp(8)
+        frame = ether(ip4(src, "192.0.2.77", 17 if kind < 2 else 6 if kind < 4 else 1, body), 0x0800, 0, to, tags)
+        yield 0, frame[:6] + (HOST_MAC[0] if n % 3 else other) + frame[12:]
+    for n in range(8):
+        yield 0, ether(ip6("2001:db8::9", "2001:db8::77", 17, udp("2001:db8::9", "2001:db8::77", 999, 53)), 0x86DD, 0, to)
+        op = 1 + n % 2
+        body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, op) + HOST_MAC[0] + socket.inet_aton("192.0.2.%d" % (9 + n)) + \
+            b"\0" * 6 + socket.inet_aton("192.0.2.77")
+        yield 0, ether(body, 0x0806, 0, b"\xff" * 6 if op == 1 else to)
+        yield 0, ether(b"\2\7\4" + b"\0" * 43, 0x88CC, 0, to)
+
+
+def sent():
+    """Packets of the host itself."""
+    a, b, c, d = "192.0.2.1", "192.0.2.9", "2001:db8::1", "2001:db8::9"
+    for n in range(40):
+        dport = PORTS[n % len(PORTS)]
+        yield tcp4(a, b, 5000 + n, dport, "S" if n % 2 else "A", seq=n, ip={"ident": n + 1})
+        yield udp4(a, b, 5000 + n % 9, dport, ip={"ident": n + 100, "ttl": 64 if n % 3 else 5})
+        yield udp6(c, d, 5000 + n, dport)
+    for n in range(5):
+        yield send4(a, b, 1, icmp(8, 0, struct.pack("!HH", n, 1)), ident=n + 1000)
+
+
 STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
-                                   extension_headers)}
+                                   extension_headers, ip_options, tcp_options, sctp_dccp, other_protocols,
+                                   ext_headers6, fragments, connections, bridged, sent)}
 
 
 def block(kind, body):
