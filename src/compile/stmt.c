@@ -221,6 +221,7 @@ static void field_checksum(struct prog_op *op, const struct proto_header *h,
 
 static void payload_set(struct build *b, const struct stmt *s)
 {
+	enum { ETHER_LEN = 14, TAG_LEN = 4 };
 	const struct expr *t = s->assign.target;
 	struct prog_op op = {.kind = PO_PACKET_SET};
 
@@ -228,12 +229,17 @@ static void payload_set(struct build *b, const struct stmt *s)
 		op.packet_set.base = (uint8_t)t->raw.base;
 		op.packet_set.bit_off = t->raw.off;
 	} else if (t->kind == EX_PAYLOAD && !t->payload.tunnel &&
-		   t->payload.header != &proto_vlan) {
+		   t->payload.header == &proto_vlan) {
+		op.packet_set.base = BASE_LL;
+		op.packet_set.bit_off =
+			(ETHER_LEN + b->vlan_tag * TAG_LEN) * 8u + t->payload.field->off;
+		op.packet_set.tags = (uint8_t)(b->vlan_tag + 1);
+	} else if (t->kind == EX_PAYLOAD && !t->payload.tunnel) {
 		op.packet_set.base = t->payload.header->base;
 		op.packet_set.bit_off = t->payload.field->off;
 		field_checksum(&op, t->payload.header, t->payload.field);
 	} else {
-		no_effect(b, "vlan, vxlan ... set");
+		no_effect(b, "vxlan, gre ... set");
 		return;
 	}
 	op.packet_set.bits = t->bits;

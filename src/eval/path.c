@@ -102,6 +102,26 @@ static burst_mask gone(const struct eval_result *out)
 }
 
 /* Returns those of mask that go on to the next hook. */
+/* skb->len of each packet at a hook. */
+static const uint32_t *hook_lengths(struct eval *ev, enum prog_class class, enum prog_hook hook,
+				    burst_mask mask)
+{
+	enum { ETHER_LEN = 14 };
+	const struct burst *b = ev->b;
+	unsigned i;
+
+	if (class != CLASS_NETDEV && class != CLASS_BRIDGE)
+		return b->l3len;
+	if (hook != PH_EGRESS)
+		return ev->link_len;
+	burst_foreach (mask, i) {
+		uint32_t ether = b->has[HAS_ETHER] & bit_of(i) ? ETHER_LEN : 0;
+
+		ev->frame_len[i] = ether + (b->l3len[i] ? b->l3len[i] : ev->link_len[i]);
+	}
+	return ev->frame_len;
+}
+
 static burst_mask hook_run(struct eval *ev, enum prog_class class, enum prog_hook hook,
 			   burst_mask mask)
 {
@@ -111,7 +131,7 @@ static burst_mask hook_run(struct eval *ev, enum prog_class class, enum prog_hoo
 
 	ev->class = class;
 	ev->hook = hook;
-	ev->len = class == CLASS_NETDEV || class == CLASS_BRIDGE ? ev->link_len : ev->b->l3len;
+	ev->len = hook_lengths(ev, class, hook, mask);
 	for (uint32_t k = 0; k < list->n && mask; k++) {
 		const struct prog_base *base = list->bases[k];
 		burst_mask seen, bad = 0;

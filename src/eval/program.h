@@ -269,6 +269,7 @@ struct prog_op {
 			bool pseudo;	  /* the bits are in the transport's pseudo header too */
 			uint16_t checksum_off; /* from base, in bytes */
 			uint32_t bit_off, bits;
+			uint8_t tags; /* VLAN tags that must be there */
 		} packet_set;
 		struct {
 			const struct prog_expr *value;

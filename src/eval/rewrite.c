@@ -216,6 +216,8 @@ burst_mask rewrite_set(struct eval *ev, const struct prog_op *op, burst_mask mas
 	burst_mask go = 0;
 	unsigned i;
 
+	if (op->packet_set.tags)
+		mask &= ev->b->has[op->packet_set.tags > 1 ? HAS_QINQ : HAS_VLAN];
 	mask = value_keys(ev, e, mask, values);
 	burst_foreach (mask, i)
 		if (set_one(ev, op, i, values + i * e->len))

@@ -34,7 +34,8 @@ struct eval {
 	struct burst *b;
 	struct eval_result *out;
 	burst_mask traced;
-	uint32_t link_len[BURST_MAX]; /* what the kernel's skb->len is below the IP layer */
+	uint32_t link_len[BURST_MAX];  /* what the kernel's skb->len is below the IP layer */
+	uint32_t frame_len[BURST_MAX]; /* and at egress, where the Ethernet header counts */
 
 	/* Of the hook. */
 	enum prog_class class;

@@ -164,7 +164,7 @@ static bool option_find(const struct burst *b, unsigned i, uint8_t class, uint8_
 	return false;
 }
 
-/* Packets in which such an option could be: elsewhere even `missing` does not match. */
+/* Packets in which such an option could be. */
 static burst_mask option_home(const struct burst *b, uint8_t class, burst_mask mask)
 {
 	burst_mask dccp = 0;
@@ -193,18 +193,20 @@ static burst_mask read_option(const struct burst *b, const struct prog_expr *e, 
 {
 	uint32_t first = e->option.bit_off / 8, end = (e->option.bit_off + e->bits + 7) / 8;
 	uint8_t v[PROG_VALUE_MAX];
-	burst_mask got = 0;
+	burst_mask home = option_home(b, e->option.class, mask), got = 0;
 	unsigned i;
 
-	mask = option_home(b, e->option.class, mask);
-	burst_foreach (mask, i) {
+	/* What has no such header has no such option either: `missing` matches. */
+	if (e->option.exists)
+		burst_foreach (mask & ~home, i)
+			c->num[i] = 0;
+	burst_foreach (home, i) {
 		uint32_t off, len;
 		bool there = option_find(b, i, e->option.class, e->option.number, &off, &len);
 		const uint8_t *p;
 
 		if (e->option.exists) {
 			c->num[i] = there;
-			got |= bit_of(i);
 			continue;
 		}
 		if (!there || end > len)
@@ -216,7 +218,7 @@ static burst_mask read_option(const struct burst *b, const struct prog_expr *e, 
 		put(c, e->len, i, v);
 		got |= bit_of(i);
 	}
-	return got;
+	return e->option.exists ? mask : got;
 }
 
 static burst_mask read_vlan(const struct burst *b, const struct prog_expr *e, burst_mask mask,
