@@ -356,6 +356,9 @@ struct stmt {
 			enum set_op op;
 			struct expr *set;    /* EX_SETREF */
 			struct set_elem *elem; /* key, timeout, stmts; data for maps */
+			/* Set by the checks: the set has statements itself, and listings leave
+			 * these out. */
+			bool stmts_hidden;
 		} set;
 		struct {
 			const char *name;

@@ -165,7 +165,7 @@ static json_t *set_stmt_json(const struct stmt *s, const struct lang_env *env)
 	if (el->data)
 		json_put(&o, "data", json_expr(el->data, env));
 	json_put(&o, el->data ? "map" : "set", json_expr(s->set.set, env));
-	if (el->stmts)
+	if (el->stmts && !s->set.stmts_hidden)
 		json_put(&o, "stmt", json_stmts(el->stmts, &stateless));
 	return json_wrap(el->data ? "map" : "set", o);
 }

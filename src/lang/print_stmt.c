@@ -192,8 +192,8 @@ static void objref_print(const struct stmt *s, const struct lang_env *env, struc
 }
 
 /* The element of a set statement: its statements stand before the data, and count nothing. */
-static void set_stmt_elem_print(const struct set_elem *el, const struct lang_env *env,
-				struct strbuf *out)
+static void set_stmt_elem_print(const struct set_elem *el, bool hide_stmts,
+				const struct lang_env *env, struct strbuf *out)
 {
 	struct lang_env stateless = *env;
 
@@ -209,7 +209,7 @@ static void set_stmt_elem_print(const struct set_elem *el, const struct lang_env
 	}
 	if (el->comment)
 		strbuf_printf(out, " comment \"%s\"", el->comment);
-	for (const struct stmt *s = el->stmts; s; s = s->next) {
+	for (const struct stmt *s = hide_stmts ? NULL : el->stmts; s; s = s->next) {
 		strbuf_putc(out, ' ');
 		print_stmt(s, &stateless, out);
 	}
@@ -363,7 +363,7 @@ void print_stmt(const struct stmt *s, const struct lang_env *env, struct strbuf 
 		strbuf_printf(out, "%s ", set_op_name(s->set.op));
 		print_expr(s->set.set, env, out);
 		strbuf_puts(out, " { ");
-		set_stmt_elem_print(s->set.elem, env, out);
+		set_stmt_elem_print(s->set.elem, s->set.stmts_hidden, env, out);
 		strbuf_puts(out, " }");
 		break;
 	case ST_METER:
@@ -371,7 +371,7 @@ void print_stmt(const struct stmt *s, const struct lang_env *env, struct strbuf 
 		if (s->meter.size)
 			strbuf_printf(out, " size %u", s->meter.size);
 		strbuf_puts(out, " { ");
-		set_stmt_elem_print(s->meter.elem, env, out);
+		set_stmt_elem_print(s->meter.elem, false, env, out);
 		strbuf_puts(out, " }");
 		break;
 	case ST_DUP:

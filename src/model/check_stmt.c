@@ -411,6 +411,18 @@ static int elem_stmts(struct eval *ev, struct set_elem *el)
 	return 0;
 }
 
+/* A set with statements takes the same kinds of them, in their order. */
+static int same_stmts(struct eval *ev, struct loc loc, const struct stmt *has,
+		      const struct stmt *want)
+{
+	for (; has && want; has = has->next, want = want->next)
+		if (has->kind != want->kind)
+			return kernel_error(ev, loc, "Operation not supported");
+	if (has)
+		return kernel_error(ev, loc, "Invalid argument");
+	return want ? kernel_error(ev, loc, "Operation not supported") : 0;
+}
+
 static int set_check(struct eval *ev, struct stmt *s)
 {
 	struct set_elem *el = s->set.elem;
@@ -451,7 +463,11 @@ static int set_check(struct eval *ev, struct stmt *s)
 		return kernel_error(ev, s->loc, "Device or resource busy");
 	if (d->flags & SETF_INTERVAL)
 		return kernel_error(ev, rule_loc(ev), "Operation not supported");
-	return elem_stmts(ev, el);
+	if (el->comment)
+		return check_error(ev, el->key->loc, "Key expression comments are not supported");
+	s->set.stmts_hidden = d->stmts;
+	err = elem_stmts(ev, el);
+	return !err && el->stmts && d->stmts ? same_stmts(ev, s->loc, el->stmts, d->stmts) : err;
 }
 
 static int meter_check(struct eval *ev, struct stmt *s)
