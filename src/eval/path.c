@@ -101,7 +101,6 @@ static burst_mask gone(const struct eval_result *out)
 	return out->dropped | out->rejected | out->queued | out->stolen;
 }
 
-/* Returns those of mask that go on to the next hook. */
 /* skb->len of each packet at a hook. */
 static const uint32_t *hook_lengths(struct eval *ev, enum prog_class class, enum prog_hook hook,
 				    burst_mask mask)
@@ -122,6 +121,7 @@ static const uint32_t *hook_lengths(struct eval *ev, enum prog_class class, enum
 	return ev->frame_len;
 }
 
+/* Returns those of mask that go on to the next hook. */
 static burst_mask hook_run(struct eval *ev, enum prog_class class, enum prog_hook hook,
 			   burst_mask mask)
 {
