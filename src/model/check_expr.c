@@ -525,7 +525,7 @@ int verdict_check_at(struct eval *ev, struct expr *e, const struct loc *at)
 	return 0;
 }
 
-int map_check(struct eval *ev, struct expr **ep)
+static int map_check(struct eval *ev, struct expr **ep)
 {
 	struct expr *e = *ep;
 	struct set_want w = {

@@ -120,7 +120,6 @@ const char *type_desc(struct eval *ev, const struct set_type *t);
 int verdict_check(struct eval *ev, struct expr *e);
 /* The same for an element of a map: what the kernel refuses is shown at the element's key. */
 int verdict_check_at(struct eval *ev, struct expr *e, const struct loc *at);
-int map_check(struct eval *ev, struct expr **ep);
 /* `expr` may be looked up where `want` is asked for: equal, or plain numbers of the same width. */
 bool type_compatible(const struct set_type *expr, const struct set_type *want);
 /* a is a plain number and b something that numbers can stand for. */

@@ -75,8 +75,3 @@ const struct model_link *model_tables(const struct model *m)
 {
 	return &m->tables;
 }
-
-uint64_t model_generation(const struct model *m)
-{
-	return m->generation;
-}

@@ -74,7 +74,6 @@ struct model_chain {
 				    in regular chains those that some base chains may not reach */
 	uint32_t n_rules;
 	uint32_t use;  /* verdicts that name it */
-	bool binding;  /* an anonymous chain */
 	uint64_t walk; /* of the jumps' check: the last one, the depth of jumps it found, and the
 			  base chains that may not jump here */
 	uint8_t depth;
@@ -164,9 +163,6 @@ struct model_flowtable *model_flowtable_find(const struct model_table *t, const 
 
 /* Walking: `for (l = model_tables(m)->next; l != model_tables(m); l = l->next)`. */
 const struct model_link *model_tables(const struct model *m);
-
-/* Grows with every committed transaction. */
-uint64_t model_generation(const struct model *m);
 
 /*
  * The states of an element as statements say: of a set's declaration or of `add @set { k counter }`.

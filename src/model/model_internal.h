@@ -57,7 +57,7 @@ struct model {
 	struct model_link tables; /* head */
 	struct map table_by_name[FAMILIES];
 	uint64_t next_table_handle, saved_table_handle;
-	uint64_t next_id, version, generation, walk;
+	uint64_t next_id, version, walk;
 	bool open;
 	VEC(struct undo) log;
 	VEC(struct model_set *) touched; /* sets with an open journal of their own */

@@ -96,7 +96,6 @@ struct model_chain *chain_new(struct model *m, struct model_table *t, const char
 	c->table = t;
 	c->id = ++m->next_id;
 	c->version = ++m->version;
-	c->binding = !name;
 	if (name && !(c->name = strdup(name))) {
 		free(c);
 		return NULL;

@@ -234,7 +234,6 @@ void model_commit(struct model *m)
 		targets_purge(*s);
 	}
 	free_logged(m, UNDO_DELETE);
-	m->generation++;
 	end(m);
 }
 
