@@ -55,6 +55,19 @@ static uint16_t number16(struct parser *p)
 	return (uint16_t)parse_number_max(p, UINT16_MAX);
 }
 
+/* Words that stand in options only: behind the wrong option they are no value. */
+static bool is_option_word(enum option_class c, const struct token *t)
+{
+	unsigned n;
+	const struct proto_option *o = option_table(c, &n);
+	if (option_find(c, t->text, t->len))
+		return true;
+	for (unsigned i = 0; i < n; i++)
+		if (option_field_find(&o[i], t->text, t->len))
+			return true;
+	return false;
+}
+
 /* `tcp option X [field]` and its kin, behind the word `option` or `chunk`. */
 static struct expr *parse_option(struct parser *p, struct loc start, enum option_class c)
 {
@@ -90,6 +103,8 @@ static struct expr *parse_option(struct parser *p, struct loc start, enum option
 		f = option_field_find(o, p->tok.text, p->tok.len);
 	if (f)
 		token_next(p);
+	else if (o && token_is(p, T_WORD) && is_option_word(c, &p->tok))
+		parse_syntax_error(p, NULL);
 	struct expr *e = selector(p, EX_OPTION, start,
 				  f	? f->type
 				  : raw ? &type_integer
