@@ -518,6 +518,39 @@ static void test_time(void **state)
 	world_free(w);
 }
 
+/* Whatever a reject answers with, the packet is rejected; one that is not TCP gets no reset. */
+static void test_reject_forms(void **state)
+{
+	static const struct {
+		const char *form;
+		bool hit;
+	} forms[] = {
+		{"reject", true},
+		{"reject with icmp host-unreachable", true},
+		{"reject with icmp type port-unreachable", true},
+		{"reject with icmpx admin-prohibited", true},
+		{"reject with icmpx type no-route", true},
+		{"reject with icmpv6 no-route", false},
+		{"reject with tcp reset", false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(forms); i++) {
+		struct world *w = world_new();
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "table inet t { chain in { type filter hook input priority 0;\n%s\n} }",
+			 forms[i].form);
+		assert_int_equal(load(w, text), 0);
+		udp(w, 1, 2, 1);
+		run(w);
+		assert_int_equal(w->out.rejected, forms[i].hit);
+		assert_int_equal(w->out.accepted, !forms[i].hit);
+		world_free(w);
+	}
+}
+
 /* Over midnight the ends themselves are outside, as nft has the kernel compare. */
 static void test_hours(void **state)
 {
@@ -572,13 +605,14 @@ static void test_hours_east(void **state)
 
 	(void)state;
 	w->f.env.utc_offset = 7200;
-	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
-				 "meta hour \"00:00\"-\"03:00\" counter\n"
-				 "meta day \"Saturday\" counter\n"
-				 "meta time \"2000-02-13\"-\"2000-02-13 23:59:59\" counter\n"
-				 "meta time \"2000-02-13 02:00:00\"-\"2000-02-13 23:59:59\" counter\n"
-				 "meta day \"Sunday\" counter\n"
-				 "} }"),
+	assert_int_equal(load(w,
+			      "table inet t { chain in { type filter hook input priority 0;\n"
+			      "meta hour \"00:00\"-\"03:00\" counter\n"
+			      "meta day \"Saturday\" counter\n"
+			      "meta time \"2000-02-13\"-\"2000-02-13 23:59:59\" counter\n"
+			      "meta time \"2000-02-13 02:00:00\"-\"2000-02-13 23:59:59\" counter\n"
+			      "meta day \"Sunday\" counter\n"
+			      "} }"),
 			 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t before[5];
@@ -694,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_jhash),
 		cmocka_unit_test(test_numgen),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_reject_forms),
 		cmocka_unit_test(test_hours),
 		cmocka_unit_test(test_hours_east),
 		cmocka_unit_test(test_names),
