@@ -23,7 +23,7 @@
 #include "lang/parse.h"
 #include "model/model.h"
 
-enum { HOLD_MIN_PERCENT = 95, TEXT_MAX = 1 << 16, ITEMS_MAX = 256, UTC_OFFSET = 7200 };
+enum { HOLD_MIN_PERCENT = 100, TEXT_MAX = 1 << 16, ITEMS_MAX = 256, UTC_OFFSET = 7200 };
 
 struct tally {
 	unsigned all, held;
