@@ -696,6 +696,62 @@ static void test_two_tags(void **state)
 	world_free(w);
 }
 
+/* What has no such header has no option either, and says so. */
+static void test_missing_options(void **state)
+{
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
+				 "tcp option maxseg missing counter\n"
+				 "tcp option maxseg exists counter\n"
+				 "tcp option maxseg size != 1 counter\n"
+				 "sctp chunk data missing counter\n"
+				 "ip option ra missing counter\n"
+				 "exthdr frag missing counter\n"
+				 "} }"),
+			 0);
+	udp(w, 1, 2, 53);
+	run(w);
+	assert_int_equal(matched(w, "in", 0), 1);
+	assert_int_equal(matched(w, "in", 1), 0);
+	assert_int_equal(matched(w, "in", 2), 0);
+	assert_int_equal(matched(w, "in", 3), 1);
+	assert_int_equal(matched(w, "in", 4), 1);
+	assert_int_equal(matched(w, "in", 5), 0); /* IPv6 only */
+	world_free(w);
+}
+
+/* At egress the Ethernet header counts, elsewhere it does not. */
+static void test_egress_length(void **state)
+{
+	static const struct {
+		const char *table, *chain;
+		uint64_t bytes;
+	} chains[] = {{"n", "in", 28}, {"n", "out", 28 + 14}};
+	struct world *w = world_new();
+
+	(void)state;
+	assert_int_equal(
+		load(w, "table netdev n {\n"
+			"chain in { type filter hook ingress device eth0 priority 0; counter; }\n"
+			"chain out { type filter hook egress device eth0 priority 0; counter; }\n"
+			"}"),
+		0);
+	udp(w, 1, 2, 53);
+	w->path[0] = EVAL_PATH_FORWARD;
+	run(w);
+	for (unsigned i = 0; i < ARRAY_SIZE(chains); i++) {
+		const struct model_table *t =
+			model_table_find(w->f.m, FAMILY_NETDEV, chains[i].table);
+		const struct program *p =
+			compile_program(w->c, model_chain_find(t, chains[i].chain));
+
+		assert_int_equal(p->rules[0]->stats->bytes, chains[i].bytes);
+	}
+	world_free(w);
+}
+
 static void test_nesting(void **state)
 {
 	struct world *w = world_new();
@@ -733,6 +789,8 @@ int main(void)
 		cmocka_unit_test(test_hours_east),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_two_tags),
+		cmocka_unit_test(test_missing_options),
+		cmocka_unit_test(test_egress_length),
 		cmocka_unit_test(test_nesting),
 	};
 
