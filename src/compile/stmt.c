@@ -359,7 +359,7 @@ static const struct state_template *element_states(struct build *b, const struct
 /* The old form of a dynamic set, which belongs to its rule alone. */
 static void meter(struct build *b, const struct stmt *s)
 {
-	const struct set_elem *e = s->meter.elem;
+	const struct elem_expr *e = s->meter.elem;
 	struct prog_op op = {.kind = PO_UPDATE};
 
 	b->out->needs |= NEED_EXACT;
@@ -381,7 +381,7 @@ static void update(struct build *b, const struct stmt *s)
 		[SETOP_UPDATE] = PU_UPDATE,
 		[SETOP_DELETE] = PU_DELETE,
 	};
-	const struct set_elem *e = s->set.elem;
+	const struct elem_expr *e = s->set.elem;
 	const struct model_set *set = s->set.set->setref.set;
 	struct prog_op op = {.kind = PO_UPDATE};
 

@@ -103,9 +103,9 @@ static struct expr_list clone_list(struct arena *a, const struct expr_list *l)
 	return out;
 }
 
-struct set_elem *set_elem_clone(struct arena *a, const struct set_elem *from)
+static struct elem_expr *elem_expr_clone(struct arena *a, const struct elem_expr *from)
 {
-	struct set_elem *e = from ? arena_dup(a, from, sizeof(*from)) : NULL;
+	struct elem_expr *e = from ? arena_dup(a, from, sizeof(*from)) : NULL;
 	if (!e)
 		return NULL;
 	e->key = expr_clone(a, from->key);
@@ -161,7 +161,7 @@ struct expr *expr_clone(struct arena *a, const struct expr *from)
 		e->list = clone_list(a, &from->list);
 		break;
 	case EX_ELEM:
-		e->elem = set_elem_clone(a, from->elem);
+		e->elem = elem_expr_clone(a, from->elem);
 		break;
 	case EX_SETREF:
 		e->setref.name = clone_str(a, from->setref.name);
@@ -236,11 +236,11 @@ static struct stmt *clone_stmt(struct arena *a, const struct stmt *from)
 		break;
 	case ST_SET:
 		s->set.set = expr_clone(a, from->set.set);
-		s->set.elem = set_elem_clone(a, from->set.elem);
+		s->set.elem = elem_expr_clone(a, from->set.elem);
 		break;
 	case ST_METER:
 		s->meter.name = clone_str(a, from->meter.name);
-		s->meter.elem = set_elem_clone(a, from->meter.elem);
+		s->meter.elem = elem_expr_clone(a, from->meter.elem);
 		break;
 	case ST_DUP:
 	case ST_FWD:
@@ -301,7 +301,7 @@ static bool list_equal(const struct expr_list *a, const struct expr_list *b)
 	return true;
 }
 
-static bool elem_equal(const struct set_elem *a, const struct set_elem *b)
+static bool elem_equal(const struct elem_expr *a, const struct elem_expr *b)
 {
 	return opt_equal(a->key, b->key) && opt_equal(a->data, b->data) &&
 	       a->has_timeout == b->has_timeout && a->timeout == b->timeout &&

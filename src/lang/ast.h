@@ -122,7 +122,7 @@ struct expr {
 			struct expr *left, *right;
 		} pair;
 		struct expr_list list;
-		struct set_elem *elem;
+		struct elem_expr *elem;
 		struct {
 			const char *name;
 			struct model_set *set; /* set by the checks */
@@ -198,7 +198,7 @@ struct expr {
 enum { FIB_SADDR = 1, FIB_DADDR = 2, FIB_MARK = 4, FIB_IIF = 8, FIB_OIF = 16 };
 
 /* A set element with anything beside its key. Times in ms. */
-struct set_elem {
+struct elem_expr {
 	struct expr *key;
 	struct expr *data;	/* maps: value, EX_VERDICT, object name (EX_SYMBOL) */
 	uint64_t timeout, expires;
@@ -228,7 +228,6 @@ void expr_list_add(struct arena *a, struct expr_list *l, struct expr *e);
 /* Deep copies into `a`; text slices of the unchecked form are copied too. NULL gives NULL. */
 struct expr *expr_clone(struct arena *a, const struct expr *e);
 struct stmt *stmt_clone_list(struct arena *a, const struct stmt *s);
-struct set_elem *set_elem_clone(struct arena *a, const struct set_elem *e);
 /*
  * Whether the two read the same value of the same packet. Never for numgen, for elements with
  * statements, and for anonymous chains.
@@ -355,7 +354,7 @@ struct stmt {
 		struct {
 			enum set_op op;
 			struct expr *set;    /* EX_SETREF */
-			struct set_elem *elem; /* key, timeout, stmts; data for maps */
+			struct elem_expr *elem; /* key, timeout, stmts; data for maps */
 			/* Set by the checks: the set has statements itself, and listings leave
 			 * these out. */
 			bool stmts_hidden;
@@ -363,7 +362,7 @@ struct stmt {
 		struct {
 			const char *name;
 			uint32_t size;
-			struct set_elem *elem;
+			struct elem_expr *elem;
 		} meter;
 		struct {
 			struct expr *to, *dev;
@@ -555,7 +554,6 @@ struct cmd {
 	struct loc family_loc;
 	struct name_at table, chain, name; /* name: set, map, object, flowtable, new chain name */
 	struct number_at handle, index, position;
-	bool inline_block; /* came from inside a `table { }` or `chain { }` block */
 
 	union {
 		struct table_decl table_decl;

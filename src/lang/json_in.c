@@ -166,7 +166,6 @@ static struct cmd *cmd_elements(struct json_in *in, const struct cmd *set, json_
 	c->family = set->family;
 	c->table = set->table;
 	c->name = set->name;
-	c->inline_block = true;
 	json_enter(in, "elem", 0);
 	c->expr = json_in_elements(in, elem);
 	json_leave(in);

@@ -104,7 +104,7 @@ static struct expr *prefix_expr(struct json_in *in, json_t *v)
 
 /* --- Sets and maps ------------------------------------------------------------------------ */
 
-static bool elem_is_plain(const struct set_elem *el)
+static bool elem_is_plain(const struct elem_expr *el)
 {
 	return !el->data && !el->stmts && !el->has_timeout && !el->has_expires && !el->comment;
 }
@@ -126,10 +126,10 @@ static void elem_time(struct json_in *in, json_t *o, const char *key, uint64_t *
 	*ms = seconds * 1000;
 }
 
-struct set_elem *json_in_elem(struct json_in *in, json_t *v)
+struct elem_expr *json_in_elem(struct json_in *in, json_t *v)
 {
 	static const char *const stateful[] = {"counter", "quota", "limit", "last", "ct count"};
-	struct set_elem *el = arena_new(in->a, struct set_elem);
+	struct elem_expr *el = arena_new(in->a, struct elem_expr);
 	struct stmt **last = &el->stmts;
 	json_t *o = json_is_object(v) ? json_object_get(v, "elem") : NULL;
 	const char *key;
@@ -166,7 +166,7 @@ struct set_elem *json_in_elem(struct json_in *in, json_t *v)
 	return el;
 }
 
-static struct expr *elem_expr(struct json_in *in, struct set_elem *el)
+static struct expr *elem_expr(struct json_in *in, struct elem_expr *el)
 {
 	struct expr *e;
 
@@ -181,7 +181,7 @@ static struct expr *elem_expr(struct json_in *in, struct set_elem *el)
 static void set_item(struct json_in *in, json_t *v, void *arg)
 {
 	struct expr *set = arg, *e;
-	struct set_elem *el;
+	struct elem_expr *el;
 
 	if (json_is_array(v)) {
 		if (json_array_size(v) != 2)

@@ -79,7 +79,7 @@ struct expr *json_in_symbol(struct json_in *in, const char *text);
 /* EX_SET of one element or an array of them. */
 struct expr *json_in_elements(struct json_in *in, json_t *v);
 /* A set element; `v` is a key or {"elem": {...}}. */
-struct set_elem *json_in_elem(struct json_in *in, json_t *v);
+struct elem_expr *json_in_elem(struct json_in *in, json_t *v);
 
 /* {NAME: v} */
 struct stmt *json_in_named_stmt(struct json_in *in, const char *name, json_t *v);

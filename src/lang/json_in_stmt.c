@@ -312,7 +312,7 @@ static struct expr *set_reference(struct json_in *in, json_t *o, const char *key
 
 static struct stmt *json_in_stmt(struct json_in *in, json_t *v);
 
-static void elem_stmts(struct json_in *in, json_t *o, struct set_elem *el)
+static void elem_stmts(struct json_in *in, json_t *o, struct elem_expr *el)
 {
 	json_t *stmts = json_object_get(o, "stmt");
 	struct stmt **last = &el->stmts;
@@ -326,10 +326,10 @@ static void elem_stmts(struct json_in *in, json_t *o, struct set_elem *el)
 	json_leave(in);
 }
 
-static struct set_elem *need_elem(struct json_in *in, json_t *o, const char *key)
+static struct elem_expr *need_elem(struct json_in *in, json_t *o, const char *key)
 {
 	json_t *v = json_need(in, o, key);
-	struct set_elem *el;
+	struct elem_expr *el;
 
 	json_enter(in, key, 0);
 	el = json_in_elem(in, v);

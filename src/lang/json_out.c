@@ -173,7 +173,7 @@ static json_t *list_json(const struct expr_list *l, const struct lang_env *env)
 	return array;
 }
 
-json_t *json_elem(const struct set_elem *el, bool with_stmts, const struct lang_env *env)
+json_t *json_elem(const struct elem_expr *el, bool with_stmts, const struct lang_env *env)
 {
 	const bool stateless = env->numeric & PRINT_STATELESS;
 	json_t *key = json_expr(el->key, env), *o;
@@ -202,7 +202,7 @@ json_t *json_elem(const struct set_elem *el, bool with_stmts, const struct lang_
 	return json_wrap("elem", o);
 }
 
-static json_t *elem_json(const struct set_elem *el, const struct lang_env *env)
+static json_t *elem_json(const struct elem_expr *el, const struct lang_env *env)
 {
 	json_t *key = json_elem(el, true, env), *pair;
 

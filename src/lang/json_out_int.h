@@ -22,6 +22,6 @@ json_t *json_one_or_list(json_t *array);
 /* Values as a list of flags, `["syn", "ack"]`; a single one alone. */
 json_t *json_flags(const struct expr *value, const struct lang_env *env);
 /* A set element; its statements are members of "elem". */
-json_t *json_elem(const struct set_elem *el, bool with_stmts, const struct lang_env *env);
+json_t *json_elem(const struct elem_expr *el, bool with_stmts, const struct lang_env *env);
 
 #endif

@@ -155,7 +155,7 @@ static json_t *nat_json(const struct stmt *s, const struct lang_env *env)
 
 static json_t *set_stmt_json(const struct stmt *s, const struct lang_env *env)
 {
-	const struct set_elem *el = s->set.elem;
+	const struct elem_expr *el = s->set.elem;
 	json_t *o = json_wrap("op", json_string(set_op_name(s->set.op)));
 	struct lang_env stateless = *env;
 

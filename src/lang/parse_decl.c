@@ -156,7 +156,6 @@ static void parse_policy(struct parser *p, struct chain_decl *d)
 static void chain_rule(struct parser *p, struct chain_body *b)
 {
 	struct cmd *c = cmd_from(p, b->chain, CO_RULE, token_loc(p));
-	c->inline_block = true;
 	parse_rule(p, &c->rule);
 	parse_end_of_item(p);
 	c->loc = c->rule.loc;
@@ -315,7 +314,6 @@ static void parse_elements(struct parser *p, struct set_body *b)
 	token_next(p);
 	token_expect(p, T_ASSIGN, "'='");
 	struct cmd *c = cmd_from(p, b->set, CO_ELEMENTS, start);
-	c->inline_block = true;
 	c->expr = parse_set_or_variable(p);
 	c->loc = parse_span(p, start);
 	if (c->expr->kind != EX_SET || c->expr->list.n)
@@ -464,7 +462,6 @@ static struct cmd *member(struct parser *p, struct table_body *b, enum cmd_obj o
 {
 	struct cmd *c = cmd_from(p, b->table, obj, start);
 	struct name_at name = parse_identifier(p);
-	c->inline_block = true;
 	if (obj == CO_CHAIN)
 		c->chain = name;
 	else

@@ -337,7 +337,7 @@ struct expr *parse_verdict(struct parser *p)
 
 /* --- Sets ------------------------------------------------------------------------------------ */
 
-void parse_elem_options(struct parser *p, struct set_elem *e)
+void parse_elem_options(struct parser *p, struct elem_expr *e)
 {
 	struct stmt **last = &e->stmts;
 	for (;;) {
@@ -368,7 +368,7 @@ void parse_elem_options(struct parser *p, struct set_elem *e)
 	}
 }
 
-static bool has_options(const struct set_elem *e)
+static bool has_options(const struct elem_expr *e)
 {
 	return e->data || e->has_timeout || e->has_expires || e->comment || e->stmts;
 }
@@ -412,7 +412,7 @@ static void parse_member(struct parser *p, struct expr *set)
 		}
 	}
 	struct expr *key = parse_key(p);
-	struct set_elem options = {.key = key};
+	struct elem_expr options = {.key = key};
 	parse_elem_options(p, &options);
 	if (token_accept(p, T_COLON)) {
 		options.data = parse_data(p);

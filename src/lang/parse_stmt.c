@@ -194,9 +194,9 @@ static struct stmt *parse_reject(struct parser *p)
 /* --- Sets ----------------------------------------------------------------------------------- */
 
 /* { key options : data }, of one element that is worked out for each packet. */
-static struct set_elem *parse_dynamic_elem(struct parser *p)
+static struct elem_expr *parse_dynamic_elem(struct parser *p)
 {
-	struct set_elem *e = arena_new(p->a, struct set_elem);
+	struct elem_expr *e = arena_new(p->a, struct elem_expr);
 	token_expect(p, T_LBRACE, "'{'");
 	e->key = parse_stmt_concat(p);
 	parse_elem_options(p, e);
@@ -233,7 +233,7 @@ static struct stmt *parse_set_stmt(struct parser *p)
 	bool older = token_accept_kw(p, KW_SET);
 	s->set.op = parse_set_op(p);
 	if (older) {
-		s->set.elem = arena_new(p->a, struct set_elem);
+		s->set.elem = arena_new(p->a, struct elem_expr);
 		s->set.elem->key = parse_stmt_concat(p);
 		parse_elem_options(p, s->set.elem);
 		s->set.set = parse_at_set(p);

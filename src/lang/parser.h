@@ -178,7 +178,7 @@ bool token_is_verdict(const struct parser *p);
 struct expr *parse_map_of(struct parser *p, struct expr *key);
 struct expr *parse_setref(struct parser *p);
 /* The options of an element behind its key. */
-void parse_elem_options(struct parser *p, struct set_elem *e);
+void parse_elem_options(struct parser *p, struct elem_expr *e);
 
 /* --- parse_payload.c: primary expressions that read the packet ------------------------------- */
 

@@ -134,7 +134,7 @@ void elem_printer_add(struct elem_printer *p, const struct expr *elem)
 	p->on_line++;
 	/* From the first element with more than a key on, each has a line of its own. */
 	if (elem->kind == EX_ELEM) {
-		const struct set_elem *el = elem->elem;
+		const struct elem_expr *el = elem->elem;
 
 		if (el->data || el->stmts || el->has_timeout || el->has_expires || el->comment)
 			p->per_line = 1;

@@ -45,7 +45,7 @@ static void quoted_print(const char *text, size_t len, struct strbuf *out)
 	strbuf_putc(out, '"');
 }
 
-static void elem_print(const struct set_elem *el, const struct lang_env *env, struct strbuf *out)
+static void elem_print(const struct elem_expr *el, const struct lang_env *env, struct strbuf *out)
 {
 	print_expr(el->key, env, out);
 	for (const struct stmt *s = el->stmts; s; s = s->next) {

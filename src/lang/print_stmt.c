@@ -192,7 +192,7 @@ static void objref_print(const struct stmt *s, const struct lang_env *env, struc
 }
 
 /* The element of a set statement: its statements stand before the data, and count nothing. */
-static void set_stmt_elem_print(const struct set_elem *el, bool hide_stmts,
+static void set_stmt_elem_print(const struct elem_expr *el, bool hide_stmts,
 				const struct lang_env *env, struct strbuf *out)
 {
 	struct lang_env stateless = *env;

@@ -153,7 +153,7 @@ int object_missing(struct eval *ev, struct loc loc, enum obj_kind kind, const ch
 	return kernel_error(ev, loc, "No such file or directory");
 }
 
-static int data_check(struct eval *ev, struct set_elem *el, struct loc loc,
+static int data_check(struct eval *ev, struct elem_expr *el, struct loc loc,
 		      const struct set_want *w)
 {
 	int err;
@@ -201,7 +201,7 @@ static int data_check(struct eval *ev, struct set_elem *el, struct loc loc,
 }
 
 /* A list of statements of an element against what the set's declaration has. */
-static int elem_stmts_check(struct eval *ev, struct set_elem *el, const struct set_want *w)
+static int elem_stmts_check(struct eval *ev, struct elem_expr *el, const struct set_want *w)
 {
 	const struct stmt *have = w->decl ? w->decl->stmts : NULL;
 
@@ -237,7 +237,7 @@ static int item_check(struct eval *ev, struct expr **ip, const struct set_want *
 			       : check_error(ev, item->loc, "element has no data");
 	}
 
-	struct set_elem *el = item->elem;
+	struct elem_expr *el = item->elem;
 	struct loc loc = el->key->loc;
 
 	if (el->data && !w->map)

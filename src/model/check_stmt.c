@@ -400,7 +400,7 @@ static int set_key_check(struct eval *ev, const struct stmt *s, struct expr **ep
 	return 0;
 }
 
-static int elem_stmts(struct eval *ev, struct set_elem *el)
+static int elem_stmts(struct eval *ev, struct elem_expr *el)
 {
 	for (struct stmt *i = el->stmts; i; i = i->next) {
 		int err = stateful_check(ev, i);
@@ -425,7 +425,7 @@ static int same_stmts(struct eval *ev, struct loc loc, const struct stmt *has,
 
 static int set_check(struct eval *ev, struct stmt *s)
 {
-	struct set_elem *el = s->set.elem;
+	struct elem_expr *el = s->set.elem;
 	const struct set_decl *d;
 	struct model_set *set;
 	int err;

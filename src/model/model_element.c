@@ -75,7 +75,7 @@ static int item_data(struct apply *a, struct model_set *s, const struct expr *e,
 	return check_key_bytes(e, it->data, hi) ? 0 : fail(a, e->loc, "Value must be a constant");
 }
 
-static void item_times(const struct set_elem *e, struct set_item *it)
+static void item_times(const struct elem_expr *e, struct set_item *it)
 {
 	if (e->timeout_never || (e->has_timeout && !e->timeout))
 		it->timeout_ns = SET_NEVER;

@@ -150,7 +150,7 @@ static struct expr *build(struct arena *a, const struct model_set *s, const stru
 	if (!v->data && !v->ext && !v->comment && !v->timeout_ns && !s->decl.timeout)
 		return key;
 	struct expr *e = expr_new(a, EX_ELEM, LOC_NONE);
-	struct set_elem *el = e->elem = arena_new(a, struct set_elem);
+	struct elem_expr *el = e->elem = arena_new(a, struct elem_expr);
 
 	el->key = key;
 	el->comment = v->comment;

@@ -32,7 +32,7 @@ static int pair_visit(struct expr *a, struct expr *b, const struct stmt *s, expr
 	return ret ? ret : expr_visit(b, s, fn, arg);
 }
 
-static int elem_visit(struct set_elem *e, const struct stmt *s, expr_fn fn, void *arg)
+static int elem_visit(struct elem_expr *e, const struct stmt *s, expr_fn fn, void *arg)
 {
 	int ret = e ? pair_visit(e->key, e->data, s, fn, arg) : 0;
 

@@ -27,7 +27,7 @@ static void dump_list(struct strbuf *o, const char *open, const struct expr_list
 	strbuf_puts(o, close);
 }
 
-static void dump_elem(struct strbuf *o, const struct set_elem *e)
+static void dump_elem(struct strbuf *o, const struct elem_expr *e)
 {
 	strbuf_puts(o, "<");
 	dump_expr(o, e->key);

@@ -28,8 +28,6 @@ static void dump_cmds(struct strbuf *o, const struct cmd_list *l)
 			strbuf_printf(o, " index=%llu", (unsigned long long)c->index.value);
 		if (c->position.given)
 			strbuf_printf(o, " position=%llu", (unsigned long long)c->position.value);
-		if (c->inline_block)
-			strbuf_puts(o, " in");
 		strbuf_puts(o, "\n");
 	}
 }
@@ -58,17 +56,17 @@ static void test_block_order(void **state)
 		    "}\n"
 		    "add rule inet t b accept\n",
 		    "add table/1 t\n"
-		    "add chain/1 t chain=a in\n"
-		    "add chain/1 t chain=b in\n"
-		    "add object/1 kind0 t name=k in\n"
-		    "add object/1 kind3 t name=h in\n"
-		    "add set/1 t name=s in\n"
-		    "add map/1 t name=m in\n"
-		    "add flowtable/1 t name=f in\n"
-		    "add elements/1 t name=s in\n"
-		    "add rule/1 t chain=a in\n"
-		    "add rule/1 t chain=a in\n"
-		    "add rule/1 t chain=b in\n"
+		    "add chain/1 t chain=a\n"
+		    "add chain/1 t chain=b\n"
+		    "add object/1 kind0 t name=k\n"
+		    "add object/1 kind3 t name=h\n"
+		    "add set/1 t name=s\n"
+		    "add map/1 t name=m\n"
+		    "add flowtable/1 t name=f\n"
+		    "add elements/1 t name=s\n"
+		    "add rule/1 t chain=a\n"
+		    "add rule/1 t chain=a\n"
+		    "add rule/1 t chain=b\n"
 		    "add rule/1 t chain=b\n");
 }
 
@@ -123,9 +121,9 @@ static void test_commands(void **state)
 		{"add limit t l rate 5/second", "add object/2 kind2 t name=l\n"},
 		{"add element t s { 1 }", "add elements/2 t name=s\n"},
 		{"add set t s { type mark; elements = { 1 } }",
-		 "add set/2 t name=s\nadd elements/2 t name=s in\n"},
+		 "add set/2 t name=s\nadd elements/2 t name=s\n"},
 		{"add chain t c { accept; drop }",
-		 "add chain/2 t chain=c\nadd rule/2 t chain=c in\nadd rule/2 t chain=c in\n"},
+		 "add chain/2 t chain=c\nadd rule/2 t chain=c\nadd rule/2 t chain=c\n"},
 		{"describe tcp dport; monitor new rules json",
 		 "describe expr/2\nmonitor ruleset/0 name=new rules json\n"},
 		{"#!/usr/sbin/nft -f\n\n;;\nadd table t # c\n;add table u",

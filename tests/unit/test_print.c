@@ -220,7 +220,7 @@ static void precedence(void **state)
 
 static void sets(void **state)
 {
-	struct set_elem *el = arena_new(&a, struct set_elem);
+	struct elem_expr *el = arena_new(&a, struct elem_expr);
 	struct expr *e = expr_new(&a, EX_ELEM, LOC_NONE),
 		    *accept = expr_new(&a, EX_VERDICT, LOC_NONE);
 	struct expr *map = expr_new(&a, EX_MAP, LOC_NONE);
@@ -243,7 +243,7 @@ static void sets(void **state)
 	lists(e, "1.1.1.1 . 1-2 counter timeout 1m comment \"x\"",
 	      "{\"elem\":{\"val\":{\"concat\":[\"1.1.1.1\",{\"range\":[1,2]}]},\"timeout\":60,"
 	      "\"comment\":\"x\",\"counter\":null}}");
-	*el = (struct set_elem){.key = value(&type_inet_service, 16, 22), .data = accept};
+	*el = (struct elem_expr){.key = value(&type_inet_service, 16, 22), .data = accept};
 	map->map.key = field(&proto_tcp, "dport");
 	map->map.to = LIST(EX_SET, e);
 	map->map.vmap = true;
@@ -639,7 +639,7 @@ static void elements_of(const struct datatype *t, unsigned n, bool timeouts, con
 	for (unsigned i = 1; i <= n; i++) {
 		struct expr *e = value(t, t->bits, i), *el = expr_new(&a, EX_ELEM, LOC_NONE);
 
-		el->elem = arena_new(&a, struct set_elem);
+		el->elem = arena_new(&a, struct elem_expr);
 		el->elem->key = e;
 		el->elem->has_timeout = true;
 		el->elem->timeout = 1000;
