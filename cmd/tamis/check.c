@@ -27,6 +27,8 @@ static const char check_help[] =
 	"  -f, --file RULES         a ruleset; - is standard input\n"
 	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n"
 	"  -I, --includepath DIR    where 'include' looks for files\n"
+	"      --ipset FILE         sets in ipset's language, as 'ipset save' writes them; they stand\n"
+	"                           in table inet global before the ruleset is read\n"
 	"      --load 'FAMILY TABLE SET=FILE'\n"
 	"                           a list of addresses, prefixes and ranges into a set of the\n"
 	"                           ruleset; may be repeated\n"

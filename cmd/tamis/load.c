@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compat/blocklist.h"
+#include "compat/ipset.h"
 #include "output.h"
 
 struct tamis *engine_new(void)
@@ -48,11 +49,39 @@ static int load_list(struct tamis *t, const struct options *o, const char *text,
 	return err;
 }
 
+/* All --ipset. */
+static int load_ipsets(struct tamis *t, const struct options *o, uint64_t now)
+{
+	struct strbuf messages = STRBUF_INIT;
+	struct ipset *s = NULL;
+	const char *path = o->ipsets.items[0];
+	int err = ipset_new(&s);
+
+	for (size_t i = 0; !err && i < o->ipsets.n; i++) {
+		path = o->ipsets.items[i];
+		err = ipset_restore(s, path, &messages);
+	}
+	if (!err)
+		err = ipset_publish(s, t, now, &messages);
+	ipset_free(s);
+	fputs(strbuf_str(&messages), stderr);
+	if (err && !messages.len)
+		complain("%s: %s", path, strerror(-err));
+	strbuf_free(&messages);
+	return err;
+}
+
 int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 {
 	struct tamis_load_options options = {
 		.include_path = o->includes.items, .defines = o->defines.items, .now = now};
 
+	if (o->ipsets.n) {
+		int err = load_ipsets(t, o, now);
+
+		if (err)
+			return err;
+	}
 	for (size_t i = 0; i < o->rules.n; i++) {
 		const char *path = o->rules.items[i];
 		char *output, *messages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load: the files given with -f and --load, each a transaction, into an engine. */
+/* load: the files given with --ipset, -f and --load, each a transaction, into an engine. */
 #ifndef TAMIS_CMD_LOAD_H
 #define TAMIS_CMD_LOAD_H
 
@@ -13,7 +13,8 @@ struct tamis *engine_new(void);
 /*
  * Messages go to standard error, what the files' own list commands print to standard output, with
  * JSON asked for to standard error too. 0, or -errno after saying why; the first file that fails
- * is the last one read. Lists come after all rulesets.
+ * is the last one read. Sets of ipset come before all rulesets, lists after
+ * them; the files of --ipset are one transaction.
  */
 int load_rules(struct tamis *t, const struct options *o, uint64_t now);
 

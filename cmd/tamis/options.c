@@ -18,6 +18,7 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("define", 'D', required_argument, EVERY)                                                 \
 	X("includepath", 'I', required_argument, EVERY)                                            \
 	X("help", 'h', no_argument, EVERY)                                                         \
+	X("ipset", OPT_IPSET, required_argument, EVERY)                                            \
 	X("load", OPT_LOAD, required_argument, EVERY)                                              \
 	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
 	X("json", 'j', no_argument, LIST | REPLAY)                                                 \
@@ -45,6 +46,7 @@ enum {
 	OPT_IIF,
 	OPT_OIF,
 	OPT_LOG,
+	OPT_IPSET,
 	OPT_LOAD,
 	OPT_SKIP_BAD
 };
@@ -136,6 +138,8 @@ static bool option_set(struct options *o, int value, const char *arg)
 		return define_check(arg) && list_add(&o->defines, arg);
 	case 'I':
 		return list_add(&o->includes, arg);
+	case OPT_IPSET:
+		return list_add(&o->ipsets, arg);
 	case OPT_LOAD:
 		return load_check(arg) && list_add(&o->lists, arg);
 	case OPT_SKIP_BAD:
@@ -205,6 +209,8 @@ static const char *options_wrong(const struct command *c, const struct options *
 		return "no capture file to read";
 	for (size_t i = 0; i < o->rules.n; i++)
 		n_stdin += is_stdio(o->rules.items[i]);
+	for (size_t i = 0; i < o->ipsets.n; i++)
+		n_stdin += is_stdio(o->ipsets.items[i]);
 	for (size_t i = 0; i < o->lists.n; i++)
 		n_stdin += is_stdio(strchr(o->lists.items[i], '=') + 1);
 	n_stdin += is_stdio(o->input);
@@ -301,5 +307,6 @@ void options_free(struct options *o)
 	free(o->defines.items);
 	free(o->includes.items);
 	free(o->locals.items);
+	free(o->ipsets.items);
 	free(o->lists.items);
 }

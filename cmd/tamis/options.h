@@ -20,6 +20,7 @@ struct text_list {
 
 struct options {
 	struct text_list rules, defines, includes, locals;
+	struct text_list ipsets; /* restore files */
 	struct text_list lists; /* "family table set=FILE" */
 	const char *input; /* the capture */
 	const char *accepted, *dropped, *log;

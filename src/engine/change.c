@@ -13,14 +13,15 @@
 #include "engine/engine.h"
 #include "lang/parse.h"
 
+struct box_list {
+	struct change_box *items;
+	size_t n, cap;
+};
+
 struct change {
 	struct tamis *engine;
 	uint64_t now;
 	struct arena arena; /* of the commands */
-};
-
-struct box {
-	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
 };
 
 int change_begin(struct tamis *t, uint64_t now, struct change **out)
@@ -107,47 +108,84 @@ static void key_step(uint8_t *key, unsigned len, int step)
 		key[len - 1] += (uint8_t)step;
 }
 
-/* Pushes what of b lies outside of the view v, which it overlaps. */
-static int box_cut(const struct set_desc *d, struct box b, const struct set_view *v,
-		   struct box **items, size_t *n, size_t *cap)
+/* Pushes what of b lies outside of lo to hi, which it overlaps. */
+static int box_cut(const struct set_desc *d, struct change_box b, const uint8_t *lo,
+		   const uint8_t *hi, struct box_list *out)
 {
 	unsigned at = 0;
 
-	if (vec_reserve_bytes((void **)items, cap, *n + 2 * d->n_fields, sizeof(**items)))
+	if (vec_reserve(out, out->n + 2 * d->n_fields))
 		return -ENOMEM;
 	for (unsigned f = 0; f < d->n_fields; at += d->field_len[f++]) {
 		unsigned len = d->field_len[f];
 
-		if (memcmp(b.lo + at, v->lo + at, len) < 0) {
-			struct box *below = &(*items)[(*n)++];
+		if (memcmp(b.lo + at, lo + at, len) < 0) {
+			struct change_box *below = &out->items[out->n++];
 
 			*below = b;
-			memcpy(below->hi + at, v->lo + at, len);
+			memcpy(below->hi + at, lo + at, len);
 			key_step(below->hi + at, len, -1);
-			memcpy(b.lo + at, v->lo + at, len);
+			memcpy(b.lo + at, lo + at, len);
 		}
-		if (memcmp(b.hi + at, v->hi + at, len) > 0) {
-			struct box *above = &(*items)[(*n)++];
+		if (memcmp(b.hi + at, hi + at, len) > 0) {
+			struct change_box *above = &out->items[out->n++];
 
 			*above = b;
-			memcpy(above->lo + at, v->hi + at, len);
+			memcpy(above->lo + at, hi + at, len);
 			key_step(above->lo + at, len, 1);
-			memcpy(b.hi + at, v->hi + at, len);
+			memcpy(b.hi + at, hi + at, len);
 		}
 	}
 	return 0;
 }
 
+static bool box_overlaps(const struct set_desc *d, const struct change_box *a,
+			 const struct change_box *b)
+{
+	unsigned at = 0;
+
+	for (unsigned f = 0; f < d->n_fields; at += d->field_len[f++])
+		if (memcmp(a->lo + at, b->hi + at, d->field_len[f]) > 0 ||
+		    memcmp(b->lo + at, a->hi + at, d->field_len[f]) > 0)
+			return false;
+	return true;
+}
+
+/* The element without its holes, in pieces. */
+static int pieces_make(const struct set_desc *d, const struct change_elem *e, struct box_list *out)
+{
+	struct change_box whole;
+	int err;
+
+	memcpy(whole.lo, e->lo, sizeof(whole.lo));
+	memcpy(whole.hi, e->hi, sizeof(whole.hi));
+	err = vec_push(out, whole);
+	for (size_t h = 0; h < e->n_holes; h++) {
+		const struct change_box *hole = &e->holes[h];
+
+		for (size_t i = 0; !err && i < out->n;) {
+			struct change_box b = out->items[i];
+
+			if (!box_overlaps(d, &b, hole)) {
+				i++;
+				continue;
+			}
+			out->items[i] = out->items[--out->n];
+			err = box_cut(d, b, hole->lo, hole->hi, out);
+		}
+	}
+	return err;
+}
+
 static int add_pieces(struct change *c, const struct change_set *s, struct set_item *item,
 		      const struct change_elem *e)
 {
-	VEC(struct box) todo = {0};
-	struct box b;
-	int err = 0;
+	const struct set_desc *d = set_desc_of(s->set);
+	struct box_list todo = {0};
+	int err = pieces_make(d, e, &todo);
 
-	memcpy(b.lo, e->lo, sizeof(b.lo));
-	memcpy(b.hi, e->hi, sizeof(b.hi));
-	for (;;) {
+	while (!err && todo.n) {
+		struct change_box b = todo.items[--todo.n];
 		struct set_elem *conflict = NULL;
 		struct set_view v;
 
@@ -156,13 +194,10 @@ static int add_pieces(struct change *c, const struct change_set *s, struct set_i
 		err = set_add(s->set, item, s->auto_merge ? 0 : SET_ADD_EXCL, c->now, &conflict);
 		if (err == -EEXIST && s->interval && conflict) {
 			set_elem_view(s->set, conflict, c->now, &v);
-			err = box_cut(set_desc_of(s->set), b, &v, &todo.items, &todo.n, &todo.cap);
+			err = box_cut(d, b, v.lo, v.hi, &todo);
 		} else if (err == -EEXIST) {
 			err = 0;
 		}
-		if (err || !todo.n)
-			break;
-		b = todo.items[--todo.n];
 	}
 	vec_free(&todo);
 	return err;

@@ -46,12 +46,19 @@ struct change_set {
 int change_set_find(struct change *c, const char *family, const char *table, const char *name,
 		    struct change_set *out);
 
+/* A range of keys, in each field. */
+struct change_box {
+	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
+};
+
 struct change_elem {
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX]; /* keys as in set.h, lo <= hi in each field */
 	uint64_t timeout_ns, expires_in_ns;	  /* as in struct set_item */
 	const char *comment;			  /* or NULL */
 	bool counted;				  /* has a counter that begins with these: */
 	uint64_t packets, bytes;
+	const struct change_box *holes; /* what of it stays out */
+	size_t n_holes;
 };
 
 /*
