@@ -110,13 +110,13 @@ static struct set_elem *insert_below(const struct set *s, struct set_elem *n, st
 	return balance(s, n);
 }
 
-void box_tree_insert(struct set *s, struct set_elem *e)
+struct set_elem *box_tree_insert(const struct set *s, struct set_elem *root, struct set_elem *e)
 {
 	e->tree.left = e->tree.right = NULL;
 	e->tree.left_height = e->tree.right_height = 0;
 	e->tree.lo = key_prefix(s, elem_lo(e));
 	bounds_own(s, e);
-	s->store.root = insert_below(s, s->store.root, e);
+	return insert_below(s, root, e);
 }
 
 /* Takes the first element of a subtree out; returns what is left. */
@@ -152,17 +152,18 @@ static struct set_elem *remove_below(const struct set *s, struct set_elem *n, st
 	return balance(s, n);
 }
 
-void box_tree_remove(struct set *s, struct set_elem *e)
+struct set_elem *box_tree_remove(const struct set *s, struct set_elem *root, struct set_elem *e)
 {
-	s->store.root = remove_below(s, s->store.root, e);
+	return remove_below(s, root, e);
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-struct set_elem *box_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+struct set_elem *box_tree_find(const struct set *s, struct set_elem *root, const uint8_t *lo,
+			       const uint8_t *hi)
 {
 	uint64_t prefix = key_prefix(s, lo);
-	struct set_elem *n = s->store.root;
+	struct set_elem *n = root;
 
 	while (n) {
 		int c = key_cmp(s, prefix, lo, n->tree.lo, elem_lo(n));
@@ -185,7 +186,42 @@ static void each_below(struct set_elem *n, void (*fn)(void *ctx, struct set_elem
 	}
 }
 
-void box_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e), void *ctx)
+void box_tree_each(struct set_elem *root, void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	each_below(st->root, fn, ctx);
+	each_below(root, fn, ctx);
+}
+
+struct probe {
+	const struct set *s;
+	const uint8_t *key;
+	uint64_t prefix;
+	uint64_t now;
+	struct set_elem *best;
+};
+
+static void search(struct probe *p, struct set_elem *n)
+{
+	const struct set *s = p->s;
+
+	while (n) {
+		bool alone = !n->tree.left && !n->tree.right;
+		if (!alone && !box_holds(s, node_min(s, n), node_max(s, n), p->key))
+			return;
+		if (key_cmp(s, n->tree.lo, elem_lo(n), p->prefix, p->key) <= 0) {
+			if ((!p->best || n->seq < p->best->seq) && elem_live(n, p->now) &&
+			    box_holds(s, elem_lo(n), elem_hi(s, n), p->key))
+				p->best = n;
+			search(p, n->tree.right);
+		}
+		n = n->tree.left;
+	}
+}
+
+struct set_elem *box_tree_first(const struct set *s, struct set_elem *root, const uint8_t *key,
+				uint64_t now, struct set_elem *best)
+{
+	struct probe p = {s, key, key_prefix(s, key), now, best};
+
+	search(&p, root);
+	return p.best;
 }

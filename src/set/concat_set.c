@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * concat_set: concatenations with a range in each field, boxes so to say, in a box_tree.
+ * concat_set: concatenations with a range in each field, boxes so to say, in a tuple_table.
  *
- * Boxes may cross (see set.h); then the one that came first answers, so a search looks at every box
- * that holds the key. Boxes that are apart are mostly told apart by the subtrees' bounds.
+ * Boxes may cross (see set.h); then the one that came first answers, so a lookup that wants to know
+ * which element it was looks at every box that holds the key.
  */
-#include "set/box_tree.h"
-
-struct probe {
-	const struct set *s;
-	const uint8_t *key;
-	uint64_t prefix;
-	uint64_t now;
-	struct set_elem *best;
-};
-
-static bool holds(const struct set *s, const uint8_t *lo, const uint8_t *hi, const uint8_t *key)
-{
-	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++]) {
-		unsigned len = s->desc.field_len[f];
-		if (memcmp(lo + at, key + at, len) > 0 || memcmp(hi + at, key + at, len) < 0)
-			return false;
-	}
-	return true;
-}
-
-static void search(struct probe *p, struct set_elem *n)
-{
-	const struct set *s = p->s;
-
-	while (n && holds(s, node_min(s, n), node_max(s, n), p->key)) {
-		if (key_cmp(s, n->tree.lo, elem_lo(n), p->prefix, p->key) <= 0) {
-			if ((!p->best || n->seq < p->best->seq) && elem_live(n, p->now) &&
-			    holds(s, elem_lo(n), elem_hi(s, n), p->key))
-				p->best = n;
-			search(p, n->tree.right);
-		}
-		n = n->tree.left;
-	}
-}
+#include "set/tuple_table.h"
 
 static struct set_elem *concat_match(const struct set *s, const uint8_t *key, uint64_t now)
 {
-	struct probe p = {s, key, key_prefix(s, key), now, NULL};
-	search(&p, s->store.root);
-	return p.best;
+	return s->store.n ? tuple_table_match(s, key, now) : NULL;
 }
 
 static struct set_elem *concat_conflict(const struct set *s, const uint8_t *lo, const uint8_t *hi,
@@ -54,29 +19,42 @@ static struct set_elem *concat_conflict(const struct set *s, const uint8_t *lo, 
 	return e ? e : concat_match(s, hi, now);
 }
 
+static uint64_t concat_lookup(const struct set *s, const uint8_t *keys, size_t stride,
+			      uint64_t mask, const uint64_t *now, struct set_elem **hit)
+{
+	return s->store.n ? tuple_table_lookup(s, keys, stride, mask, now, hit) : 0;
+}
+
 static int concat_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
-	return 0;
+	return tuple_table_reserve(s, n);
 }
 
 static void concat_settle(struct set *s)
 {
 }
 
+static void concat_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
+			void *ctx)
+{
+	tuple_table_each(st->tuples, fn, ctx);
+}
+
 static void concat_store_free(struct set_store *st)
 {
+	tuple_table_free(st->tuples);
 }
 
 const struct set_ops concat_set_ops = {
 	.name = "concat",
-	.find = box_tree_find,
+	.find = tuple_table_find,
 	.conflict = concat_conflict,
 	.match = concat_match,
-	.lookup = lookup_one_by_one,
+	.lookup = concat_lookup,
 	.reserve = concat_reserve,
-	.insert = box_tree_insert,
-	.remove = box_tree_remove,
+	.insert = tuple_table_insert,
+	.remove = tuple_table_remove,
 	.settle = concat_settle,
-	.each = box_tree_each,
+	.each = concat_each,
 	.store_free = concat_store_free,
 };

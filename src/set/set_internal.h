@@ -68,6 +68,7 @@ struct expiry {
 
 struct interval_node;
 struct slot_table;
+struct tuple_table;
 
 struct interval_spares {
 	struct interval_node *first;
@@ -84,7 +85,7 @@ struct set_store {
 	bool removed;	/* the open transaction took something out */
 	struct slot_table *slots;
 	struct interval_spares spare_leaves, spare_inners;
-	struct set_elem *root; /* concatenated ranges */
+	struct tuple_table *tuples; /* concatenated ranges */
 	struct set_elem *catchall;
 	struct expiry expiry;
 	size_t n; /* elements, expired ones too, without the catch-all; not of hash */
