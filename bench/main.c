@@ -19,6 +19,7 @@ static const struct noun {
 } nouns[] = {
 	{"sets", "hash", bench_hash},
 	{"sets", "interval", bench_interval},
+	{"sets", "concat", bench_concat},
 };
 
 static bool json;
