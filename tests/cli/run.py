@@ -514,6 +514,39 @@ def ipset_exceptions():
         same(sorted(got), sorted(want))
 
 
+def hosts(text):
+    """The last four bits of "10.0.0.4/30", "10.0.0.1-10.0.0.3" or "10.0.0.1"."""
+    first, mask, last = re.fullmatch(r"([\d.]+)(?:/(\d+)|-([\d.]+))?", text).groups()
+    first = int(ipaddress.ip_address(first))
+    end = int(ipaddress.ip_address(last)) if last else first + (1 << 32 - int(mask)) - 1 if mask else first
+    return range(first & 15, (end & 15) + 1)
+
+
+@test
+def ipset_exceptions_of_pairs():
+    """The same with two networks an element: the first one's length counts before the second's."""
+    dice = random.Random(5)
+    written("none.nft", "")
+    for _ in range(10):
+        nets = {}
+        for _ in range(dice.randrange(1, 25)):
+            pair = tuple(ipaddress.ip_network((base + dice.randrange(16), dice.randrange(28, 33)), strict=False)
+                         for base in (0x0a000000, 0x14000000))
+            nets[pair] = dice.random() < .4
+        written("sets.ipset", "create x hash:net,net\n" +
+                "".join(f"add x {a},{b}{' nomatch' if out else ''}\n" for (a, b), out in nets.items()))
+        out = tamis("list", "-f", "none.nft", "--ipset", "sets.ipset")[0]
+        got = {(x, y) for a, b in re.findall(r"(10\.[\d./-]+) \. (20\.[\d./-]+)", out) for x in hosts(a) for y in hosts(b)}
+        want = set()
+        for x in range(16):
+            for y in range(16):
+                held = [n for n in nets if ipaddress.ip_address(0x0a000000 + x) in n[0]
+                        and ipaddress.ip_address(0x14000000 + y) in n[1]]
+                if held and not nets[max(held, key=lambda n: (n[0].prefixlen, n[1].prefixlen))]:
+                    want.add((x, y))
+        same(sorted(got), sorted(want))
+
+
 @test
 def ipset_with_rules():
     written("sets.ipset", "create every hash:net\nadd every 0.0.0.0-255.255.255.255\ncreate none hash:ip\n")
