@@ -18,10 +18,12 @@ void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 char *__real_strdup(const char *s);
+void *__real_aligned_alloc(size_t align, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
+void *__wrap_aligned_alloc(size_t align, size_t n);
 
 static struct {
 	bool armed;
@@ -53,6 +55,11 @@ char *__wrap_strdup(const char *s)
 	return refused() ? NULL : __real_strdup(s);
 }
 
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+	return refused() ? NULL : __real_aligned_alloc(align, n);
+}
+
 static void note(void *arg, const struct compile_note *n)
 {
 	(void)n;
@@ -72,6 +79,11 @@ static const char second[] =
 	"add rule inet t a udp dport vmap { 1 : drop, 2 : accept }\n"
 	"add rule inet t a meta mark set numgen inc mod 3\n"
 	"add rule inet t a meta mark set ip saddr map { 10.0.0.1 : 1, 10.0.0.2 : 2 }\n"
+	"add rule inet t a ip6 saddr { fd00::1, fd00::2 } counter\n"
+	"add rule inet t a tcp dport { 22, 80 } counter\n"
+	"add rule inet t a ether saddr { 02:00:00:00:00:01, 02:00:00:00:00:02 } drop\n"
+	"add rule inet t a meta mark { 1, 2, 3 } accept\n"
+	"add rule inet t a udp length vmap { 8 : drop, 9-20 : accept }\n"
 	"insert rule inet t a udp dport 1 jump { counter; drop; }\n"
 	"add set inet t s { type ipv4_addr; flags dynamic; size 5; }\n"
 	"add rule inet t a add @s { ip saddr limit rate 1/second } accept\n"

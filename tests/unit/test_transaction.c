@@ -20,10 +20,12 @@ void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 char *__real_strdup(const char *s);
+void *__real_aligned_alloc(size_t align, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
+void *__wrap_aligned_alloc(size_t align, size_t n);
 
 static struct {
 	bool armed;
@@ -60,6 +62,11 @@ void *__wrap_realloc(void *p, size_t n)
 char *__wrap_strdup(const char *s)
 {
 	return refused() ? NULL : __real_strdup(s);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+	return refused() ? NULL : __real_aligned_alloc(align, n);
 }
 
 /* --- what must not change -------------------------------------------------------------------- */
