@@ -198,7 +198,7 @@ PARSER(type_string)
 		*why = "Empty string is not allowed";
 		return -EINVAL;
 	}
-	if (len > bytes) {
+	if (len >= bytes) { /* a zero stands at the end */
 		*why = bytes == 16 ? "String exceeds maximum length of 16" : "String is too long";
 		return -EINVAL;
 	}
@@ -227,11 +227,11 @@ int ifname_parse(const char *text, size_t len, uint8_t *out, unsigned *n, bool *
 		}
 		if (text[i] == '\\' && i + 1 < len)
 			i++;
-		if (k == IFNAME_MAX)
+		if (k == IFNAME_MAX - 1)
 			return -EINVAL;
 		name[k++] = (uint8_t)text[i];
 	}
-	if (!k && !wild)
+	if ((!k && !wild) || k + wild == IFNAME_MAX)
 		return -EINVAL;
 	memcpy(out, name, sizeof(name));
 	*n = k;

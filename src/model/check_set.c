@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "set/set.h"
+
 struct model_set *set_lookup_name(struct eval *ev, struct expr *e)
 {
 	struct model_table *t = ev->c->table;
@@ -444,6 +446,67 @@ static void key_type(const struct expr *set, const struct set_want *w, struct se
 		expr_type(item_key(set->list.items[0]), t);
 }
 
+static int order_cmp(const void *a, const void *b)
+{
+	const struct sort_item *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/*
+ * Adds items to a set of boxes one after the other, as the kernel does: *at is the first that it
+ * refuses, or n. Nothing here may jump, since the set is no part of the arena. 0 or -ENOMEM.
+ */
+static int boxes_try(const struct sort_item *items, uint32_t n, const struct set_type *t,
+		     uint32_t *at)
+{
+	struct set_desc d = {.n_fields = t->n, .interval = true};
+	struct set *boxes;
+	uint32_t i;
+	int err;
+
+	for (unsigned f = 0; f < t->n; f++)
+		d.field_len[f] = (uint8_t)bits_to_bytes(t->bits[f]);
+	err = set_new(&d, &boxes);
+	if (err)
+		return err;
+	for (i = 0; i < n; i++) {
+		struct set_item item = {.lo = items[i].lo, .hi = items[i].hi};
+
+		err = set_add(boxes, &item, 0, 0, NULL);
+		if (err)
+			break;
+	}
+	set_free(boxes);
+	if (err && err != -EEXIST)
+		return err;
+	*at = i;
+	return 0;
+}
+
+/*
+ * Ranges in concatenations: whether a box may overlap another depends on which came first. Sorted
+ * they are, as long as that order is one that loads, too.
+ */
+static int boxes_order(struct eval *ev, struct sort_item *items, uint32_t n,
+		       const struct set_type *t)
+{
+	struct sort_item *written = arena_alloc(ev->a, MAX(n, 1u) * sizeof(*items));
+	uint32_t at;
+	int err;
+
+	memcpy(written, items, n * sizeof(*items));
+	qsort(written, n, sizeof(*written), order_cmp);
+	err = boxes_try(written, n, t, &at);
+	if (!err && at < n)
+		return kernel_error(ev, item_key(written[at].e)->loc, "File exists");
+	if (!err)
+		err = boxes_try(items, n, t, &at);
+	if (!err && at < n)
+		memcpy(items, written, n * sizeof(*items));
+	return err;
+}
+
 int set_normalise(struct eval *ev, struct expr *set, const struct set_want *w)
 {
 	struct sort_item *items = arena_calloc(ev->a, set->list.n, sizeof(*items));
@@ -521,6 +584,12 @@ int set_normalise(struct eval *ev, struct expr *set, const struct set_want *w)
 	}
 	bool single = set->list.n == 1;
 
+	if (interval && t.n > 1) {
+		int err = boxes_order(ev, items, out, &t);
+
+		if (err)
+			return err;
+	}
 	set->list.n = 0;
 	for (uint32_t i = 0; i < out; i++) {
 		if (interval && !single)

@@ -208,8 +208,19 @@ int check_result(struct apply *a, int err)
 
 /* --- running --------------------------------------------------------------------------------- */
 
+static bool name_fits(struct apply *a, const struct name_at *name)
+{
+	if (!name->text || strlen(name->text) <= MODEL_NAME_MAX)
+		return true;
+	fail_kernel(a, name->loc, -ERANGE);
+	return false;
+}
+
 static int cmd_run(struct apply *a)
 {
+	if (!name_fits(a, &a->cmd->table) || !name_fits(a, &a->cmd->chain) ||
+	    !name_fits(a, &a->cmd->name))
+		return -EINVAL;
 	switch (a->cmd->op) {
 	case CMD_LIST:
 	case CMD_GET:

@@ -19,6 +19,7 @@
 #include "model/check_internal.h"
 
 enum { NS_PER_MS = 1000000, FAMILIES = FAMILY_IP6 + 1, JUMP_DEPTH_MAX = 15, NAME_BUFFER = 512 };
+enum { MODEL_NAME_MAX = 255 }; /* of tables, chains, sets, objects, as the kernel has it */
 
 static inline bool set_is_verdict_map(const struct set_decl *d)
 {

@@ -257,8 +257,8 @@ static void strings(void **state)
 
 	check(&type_string, 128, "ftp", "\"ftp\"");
 	check(&type_string, 128, "", "Empty string is not allowed");
-	check(&type_string, 128, "0123456789abcdef", "\"0123456789abcdef\"");
-	check(&type_string, 128, "0123456789abcdefg", "String exceeds maximum length of 16");
+	check(&type_string, 128, "0123456789abcde", "\"0123456789abcde\"");
+	check(&type_string, 128, "0123456789abcdef", "String exceeds maximum length of 16");
 	check(&type_ifname, 128, "eth0", "\"eth0\"");
 	check(&type_ifname, 128, "eth\\*", "\"eth\\*\"");
 	check(&type_ifname, 128, "", "Empty string is not allowed");
