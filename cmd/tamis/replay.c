@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,18 @@ static int outputs_finish(struct replay *r)
 	return err ? complain_message(r, err) : 0;
 }
 
+/* What was dropped by no rule. */
+static void limits_tell(const struct replay *r)
+{
+	struct tamis_totals totals;
+
+	tamis_totals_get(r->engine, &totals);
+	if (totals.not_tracked)
+		complain("%" PRIu64 " packets dropped: too many connections", totals.not_tracked);
+	if (totals.too_deep)
+		complain("%" PRIu64 " packets dropped: jumps more than 16 deep", totals.too_deep);
+}
+
 static int replay(struct replay *r)
 {
 	enum capture_end end;
@@ -277,6 +290,7 @@ static int replay(struct replay *r)
 		return err;
 	end = capture_end(r->capture);
 	fputs(capture_warnings(r->capture), stderr);
+	limits_tell(r);
 	if (!r->o->quiet)
 		err = report_print(r);
 	if (!err)
@@ -316,7 +330,8 @@ static const char replay_help[] =
 	"  -f, --file RULES         a ruleset in nft's language or its JSON form\n"
 	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n"
 	"  -I, --includepath DIR    where 'include' looks for files\n"
-	"      --ipset FILE         sets in ipset's language, as 'ipset save' writes them; they stand\n"
+	"      --ipset FILE         sets in ipset's language, as 'ipset save' writes them; they "
+	"stand\n"
 	"                           in table inet global before the ruleset is read\n"
 	"      --load 'FAMILY TABLE SET=FILE'\n"
 	"                           a list of addresses, prefixes and ranges into a set of the\n"

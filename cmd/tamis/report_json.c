@@ -34,11 +34,12 @@ static json_t *text(const char *s)
 static json_t *malformed_json(const struct tamis_totals *t)
 {
 	json_t *o = json_object();
+	size_t n = 0;
 
-	for (unsigned i = 0; tamis_malformed_name(i); i++)
-		json_object_set_new(o, tamis_malformed_name(i),
-				    json_integer(number(t->malformed[i])));
-	return o;
+	for (; tamis_malformed_name((unsigned)n); n++)
+		json_object_set_new(o, tamis_malformed_name((unsigned)n),
+				    json_integer(number(t->malformed[n])));
+	return json_object_size(o) == n ? o : (json_decref(o), NULL);
 }
 
 static json_t *rules_json(const struct report *r)
@@ -91,6 +92,13 @@ static json_t *sets_json(const struct report *r)
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
 
+/* json_dumps() leaves out what it has no memory for. */
+static int add_dumped(const char *text, size_t len, void *out)
+{
+	strbuf_add(out, text, len);
+	return 0;
+}
+
 int report_print_json(const struct report *r, struct strbuf *out)
 {
 	const struct tamis_totals *t = &r->totals;
@@ -105,13 +113,10 @@ int report_print_json(const struct report *r, struct strbuf *out)
 			      "sets", sets_json(r), "elapsed_ns", number(r->elapsed_ns),
 			      "ns_per_packet", per_packet);
 
-	char *dumped = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+	int err = o ? json_dump_callback(o, add_dumped, out, JSON_COMPACT | JSON_REAL_PRECISION(6))
+		    : -1;
 
 	json_decref(o);
-	if (!dumped)
-		return -ENOMEM;
-	strbuf_puts(out, dumped);
 	strbuf_putc(out, '\n');
-	free(dumped);
-	return strbuf_error(out);
+	return err ? -ENOMEM : strbuf_error(out);
 }

@@ -88,7 +88,7 @@ static void print_rule_line(struct page *p, int wp, int wb, const struct report_
 static void print_chain(struct page *p, int wp, int wb, const struct report_chain *c,
 			const struct report_rule *rules, size_t n)
 {
-	char name[512];
+	char name[640];
 
 	snprintf(name, sizeof(name), "Chain %s %s %s: %" PRIu64 " packets", c->family, c->table,
 		 c->chain, c->packets);

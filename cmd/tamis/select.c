@@ -18,6 +18,12 @@ struct select {
 static const char skeleton[] = "table bridge trace { chain match { type filter hook prerouting "
 			       "priority 0; policy drop; } }";
 
+static int complain_errno(int err)
+{
+	complain("--trace: %s", strerror(-err));
+	return err;
+}
+
 static int load(struct tamis *engine, const char *text, uint64_t now)
 {
 	struct tamis_load_options options = {.now = now};
@@ -26,6 +32,8 @@ static int load(struct tamis *engine, const char *text, uint64_t now)
 
 	if (messages)
 		fprintf(stderr, "tamis: --trace: %s", messages);
+	else if (err)
+		complain_errno(err);
 	free(messages);
 	return err;
 }
@@ -36,7 +44,7 @@ static int rule_load(struct tamis *engine, const char *expr, uint64_t now)
 	int err;
 
 	if (asprintf(&text, "add rule bridge trace match %s accept", expr) < 0)
-		return -ENOMEM;
+		return complain_errno(-ENOMEM);
 	err = load(engine, text, now);
 	free(text);
 	return err;
@@ -48,7 +56,7 @@ int select_new(const struct options *o, uint64_t now, struct select **out)
 	int err = -ENOMEM;
 
 	if (!s)
-		return err;
+		return complain_errno(err);
 	s->engine = engine_new();
 	if (!s->engine)
 		goto err_free;
@@ -57,10 +65,13 @@ int select_new(const struct options *o, uint64_t now, struct select **out)
 		err = load(s->engine, skeleton, now);
 	if (!err)
 		err = rule_load(s->engine, o->trace_expr, now);
-	if (!err)
-		err = feed_init(&s->feed, s->engine, o->iif, o->oif);
 	if (err)
 		goto err_free;
+	err = feed_init(&s->feed, s->engine, o->iif, o->oif);
+	if (err) {
+		complain_errno(err);
+		goto err_free;
+	}
 	*out = s;
 	return 0;
 

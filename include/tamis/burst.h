@@ -62,7 +62,8 @@ TAMIS_API int tamis_burst_add(struct tamis_burst *b, const struct tamis_packet *
 /* These packets (bit i for packet i) are reported to the trace callback, see tamis/trace.h. */
 TAMIS_API void tamis_burst_trace(struct tamis_burst *b, uint64_t mask);
 
-/* 0, or -ENOMEM: then no packet was judged. */
+/* 0, or -ENOMEM: the packets were judged, but some not as they should: a connection, an element, a
+ * write to a packet, a trace or a log line found no memory. */
 TAMIS_API int tamis_burst_run(struct tamis_burst *b);
 
 /* The packets with this verdict. */

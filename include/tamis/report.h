@@ -28,6 +28,8 @@ struct tamis_totals {
 	struct tamis_count all, by_verdict[TAMIS_VERDICTS];
 	uint64_t malformed[TAMIS_MALFORMED_MAX]; /* packets by reason; one may have several */
 	uint64_t malformed_packets;		 /* with any reason */
+	uint64_t not_tracked; /* dropped, since there were too many connections already */
+	uint64_t too_deep;    /* dropped in a chain 16 jumps deep */
 };
 TAMIS_API void tamis_totals_get(const struct tamis *t, struct tamis_totals *out);
 

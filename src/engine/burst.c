@@ -76,6 +76,8 @@ static uint8_t *writable(void *arg, const struct burst *b, unsigned i)
 		tb->copies[i] = malloc(MAX(b->caplen[i], 1U));
 		if (tb->copies[i] && b->caplen[i])
 			memcpy(tb->copies[i], b->data[i], b->caplen[i]);
+		else if (!tb->copies[i])
+			tb->err = -ENOMEM;
 	}
 	return tb->copies[i];
 }
@@ -148,6 +150,8 @@ int tamis_burst_run(struct tamis_burst *b)
 {
 	struct tamis *t = b->engine;
 	const struct program_root *root = compile_root(t->compile);
+	const struct eval_stats *stats = eval_stats_of(t->eval);
+	uint64_t no_memory = stats->no_memory;
 	struct eval_ops ops = {
 		.arg = b,
 		.log = t->log || t->trace ? trace_log : NULL,
@@ -173,14 +177,19 @@ int tamis_burst_run(struct tamis_burst *b)
 	paths_choose(b);
 	in.mask = all_of(&b->b);
 	b->result = (struct eval_result){0};
+	b->err = 0;
 	if (root)
 		eval_run(t->eval, &in, &b->result);
 	else
 		b->result.accepted = in.mask;
+	if (stats->no_memory != no_memory)
+		b->err = -ENOMEM;
+	t->totals.not_tracked = stats->not_tracked;
+	t->totals.too_deep = stats->depth;
 	totals_add(t, b);
 	engine_collect(t, t->now, COLLECT_BUDGET);
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
-	return 0;
+	return b->err;
 }
 
 uint64_t tamis_burst_mask(const struct tamis_burst *b, enum tamis_verdict v)

@@ -141,18 +141,21 @@ int tamis_load_text(struct tamis *t, const char *name, const char *text, size_t 
 	return err;
 }
 
+/* json_dumps() leaves out what it has no memory for. */
+static int add_dumped(const char *text, size_t len, void *b)
+{
+	strbuf_add(b, text, len);
+	return 0;
+}
+
 static int list_json(struct tamis *t, uint64_t now, struct strbuf *b)
 {
 	json_t *json = model_list_json(t->model, now);
-	char *text = json ? json_dumps(json, 0) : NULL;
+	int err = json ? json_dump_callback(json, add_dumped, b, 0) : -1;
 
 	json_decref(json);
-	if (!text)
-		return -ENOMEM;
-	strbuf_puts(b, text);
 	strbuf_putc(b, '\n');
-	free(text);
-	return 0;
+	return err ? -ENOMEM : strbuf_error(b);
 }
 
 int tamis_list(struct tamis *t, unsigned flags, uint64_t now, char **out)

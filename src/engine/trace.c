@@ -86,7 +86,10 @@ void trace_event(void *arg, const struct eval_trace *e)
 		out.text = strbuf_str(&text);
 	}
 	tb->trace |= UINT64_C(1) << e->at.packet;
-	t->trace(t->trace_arg, &out);
+	if (strbuf_error(&text) || strbuf_error(&verdict))
+		tb->err = -ENOMEM;
+	else
+		t->trace(t->trace_arg, &out);
 	strbuf_free(&text);
 	strbuf_free(&verdict);
 }
@@ -101,7 +104,9 @@ void trace_log(void *arg, const struct eval_place *at, const struct prog_log *lo
 
 	interfaces_at(tb, at, &in, &to);
 	describe_log(&tb->b, at->packet, log->prefix, in, to, log->flags, &line);
-	if (t->log) {
+	if (strbuf_error(&line))
+		tb->err = -ENOMEM;
+	if (t->log && !strbuf_error(&line)) {
 		struct tamis_log e = {
 			.packet = at->packet,
 			.time = tb->b.time[at->packet],
@@ -112,7 +117,7 @@ void trace_log(void *arg, const struct eval_place *at, const struct prog_log *lo
 
 		t->log(t->log_arg, &e);
 	}
-	if (t->trace && tb->trace >> at->packet & 1) {
+	if (t->trace && tb->trace >> at->packet & 1 && !strbuf_error(&line)) {
 		struct tamis_trace e = event_at(at, name);
 
 		e.kind = TAMIS_TRACE_LOG;

@@ -115,7 +115,7 @@ void eval_free(struct eval *ev);
 void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *out);
 
 struct eval_stats {
-	uint64_t no_memory;   /* rules that ended for a packet because memory was short */
+	uint64_t no_memory;   /* rules or packets that ended because memory was short */
 	uint64_t depth;	      /* packets dropped at the limit of PROG_DEPTH_MAX jumps */
 	uint64_t not_tracked; /* packets dropped because the flow table was full */
 };

@@ -16,12 +16,15 @@ void flow_begin(struct eval *ev)
 
 void flow_lookup(struct eval *ev, burst_mask mask)
 {
+	const struct ct_stats *stats = ct_stats_of(ev->in->ct);
+	uint64_t before = stats->full;
 	burst_mask full;
 
 	ct_track(ev->in->ct, ev->b, mask, mask & ev->notrack, &ev->ct);
 	ev->tracked |= mask;
 	full = mask & ev->ct.full;
-	ev->stats.not_tracked += mask_count(full);
+	ev->stats.not_tracked += stats->full - before;
+	ev->stats.no_memory += mask_count(full) - (stats->full - before);
 	ev->out->dropped |= full;
 }
 

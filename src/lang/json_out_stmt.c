@@ -375,7 +375,7 @@ json_t *json_set_head(const struct set_decl *d, const struct lang_env *env)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (d->flags & names[i].flag)
 			json_add(&flags, json_string(names[i].name));
-	if (json_array_size(flags))
+	if (!flags || json_array_size(flags))
 		json_put(&o, "flags", flags);
 	else
 		json_decref(flags);

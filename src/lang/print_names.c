@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* print: names of families, hooks, objects, keys and priorities. Constant tables; any thread. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lang/print_int.h"
@@ -254,14 +255,10 @@ const char *option_field_name(const struct expr *e, char *buf)
 {
 	const struct proto_field *f = e->option.field;
 	const char *name = option_name(e);
-	struct strbuf text = STRBUF_INIT;
 
 	if (e->option.class != OPT_EXTHDR || f->bits != 128 || !strcmp(name, "rt2"))
 		return f->name;
-	strbuf_printf(&text, "%s[%u]", f->name, e->option.off / 128);
-	strncpy(buf, strbuf_str(&text), FIELD_NAME_MAX - 1);
-	buf[FIELD_NAME_MAX - 1] = 0;
-	strbuf_free(&text);
+	snprintf(buf, FIELD_NAME_MAX, "%s[%u]", f->name, e->option.off / 128);
 	return buf;
 }
 

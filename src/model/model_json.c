@@ -17,12 +17,18 @@ static json_t *string(const char *s)
 /* Members of `from` that `to` has not; takes both references. NULL if either is. */
 static json_t *merged(json_t *to, json_t *from)
 {
-	if (!to || !from || json_object_update_missing(to, from)) {
-		json_decref(to);
-		to = NULL;
-	}
+	bool bad = !to || !from;
+	const char *key;
+	json_t *v;
+
+	/* json_object_update_missing() says nothing when memory runs out. */
+	json_object_foreach(from, key, v) if (!bad && !json_object_get(to, key)) bad =
+		json_object_set(to, key, v);
 	json_decref(from);
-	return to;
+	if (!bad)
+		return to;
+	json_decref(to);
+	return NULL;
 }
 
 static int put(json_t *list, const char *kind, json_t *body)
