@@ -30,6 +30,7 @@ static int prefix_parse(const char *text, uint8_t addr[16], unsigned *len, unsig
 	char copy[TEXT_MAX];
 	char *slash, *end;
 	size_t n = strlen(text);
+	unsigned long bits;
 
 	if (n >= sizeof(copy))
 		return -EINVAL;
@@ -48,8 +49,11 @@ static int prefix_parse(const char *text, uint8_t addr[16], unsigned *len, unsig
 		return 0;
 	if (slash[1] < '0' || slash[1] > '9')
 		return -EINVAL;
-	*prefix = (unsigned)strtoul(slash + 1, &end, 10);
-	return *end || *prefix > *len * 8 ? -EINVAL : 0;
+	bits = strtoul(slash + 1, &end, 10);
+	if (*end || bits > *len * 8)
+		return -EINVAL;
+	*prefix = (unsigned)bits;
+	return 0;
 }
 
 int local_add(struct local *l, const char *prefix)
