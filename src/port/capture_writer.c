@@ -176,6 +176,29 @@ static int fail(const struct capture_writer *w, const char *what, int err, struc
 	return err;
 }
 
+/* A file beside the target. One that a killed process of the same id left is not touched. */
+static int open_part(struct capture_writer *w)
+{
+	enum { TRIES = 1000 };
+	int err = -EEXIST;
+
+	for (unsigned i = 0; err == -EEXIST && i < TRIES; i++) {
+		int fd;
+
+		if (asprintf(&w->part, "%s.%ld-%u.part", w->target, (long)getpid(), i) < 0) {
+			w->part = NULL;
+			return -ENOMEM;
+		}
+		fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+		err = -errno;
+		free(w->part);
+		w->part = NULL;
+	}
+	return err;
+}
+
 /*
  * Opens what is written to. What is there and no regular file (a terminal, a pipe, /dev/null) is
  * written to directly; a link is followed, so that it stays one.
@@ -193,19 +216,11 @@ static int open_output(struct capture_writer *w, const char *path)
 		w->target = realpath(path, NULL);
 		if (!w->target)
 			w->target = strdup(path);
-		if (!w->target ||
-		    asprintf(&w->part, "%s.%ld.part", w->target, (long)getpid()) < 0) {
-			w->part = NULL;
+		if (!w->target)
 			return -ENOMEM;
-		}
-		fd = open(w->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0) {
-			int err = -errno;
-
-			free(w->part);
-			w->part = NULL;
-			return err;
-		}
+		fd = open_part(w);
+		if (fd < 0)
+			return fd;
 	}
 	if (fd < 0)
 		return -errno;

@@ -178,8 +178,28 @@ static void in_place(void **state)
 	assert_int_equal(b.n, 16);
 	assert_int_equal(b.data[1][0], 64);
 	capture_close(c);
-	assert_true(asprintf(&beside, "%s.%ld.part", in, (long)getpid()) > 0);
+	assert_true(asprintf(&beside, "%s.%ld-0.part", in, (long)getpid()) > 0);
 	assert_int_equal(access(beside, F_OK), -1);
+	free(beside);
+}
+
+/* A killed process left its half of a file, and ours has its number now. */
+static void left_over(void **state)
+{
+	struct file f = {0};
+	char *beside;
+	uint8_t byte;
+
+	pcap_header(&f, 0xa1b2c3d4, 1);
+	pcap_record(&f, 1, 0, 1, 40, 40);
+	file_write(in, f.b, f.n, false);
+	assert_true(asprintf(&beside, "%s.%ld-0.part", out, (long)getpid()) > 0);
+	file_write(beside, "x", 1, false);
+	assert_int_equal(copy(out, UINT64_MAX), 0);
+	assert_same(in, out, UINT64_MAX);
+	assert_int_equal(file_read(beside, &byte, 1), 1);
+	assert_int_equal(byte, 'x');
+	unlink(beside);
 	free(beside);
 }
 
@@ -253,8 +273,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(pcap),	TEST(pcapng),	TEST(empty),
-		TEST(in_place), TEST(failures), TEST(to_stdout),
+		TEST(pcap),	 TEST(pcapng),	 TEST(empty),	  TEST(in_place),
+		TEST(left_over), TEST(failures), TEST(to_stdout),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
