@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main: picks the command. Exit status 0, or 1 for every kind of failure, as nft has it. */
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,16 @@ static int version(void)
 	return err ? 1 : 0;
 }
 
+/* What is opened later must not take the place of a closed standard stream and get its output. */
+static bool streams_hold(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
@@ -71,6 +82,8 @@ int main(int argc, char **argv)
 
 	/* A closed pipe is an error of write(2), which every output checks. */
 	signal(SIGPIPE, SIG_IGN);
+	if (!streams_hold())
+		return 1;
 	if (argc < 2) {
 		usage_print(STDERR_FILENO);
 		return 1;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apart.h"
 #include "output.h"
 
 enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
@@ -220,8 +221,6 @@ static const char *options_wrong(const struct command *c, const struct options *
 		return "--dropped and --log take a file, not standard output";
 	if (is_stdio(o->accepted) && (!o->quiet || (o->trace && !o->json)))
 		return "-w - needs -q and no trace: standard output can be one thing only";
-	if (o->accepted && o->dropped && strcmp(o->accepted, o->dropped) == 0)
-		return "-w and --dropped name the same file";
 	return NULL;
 }
 
@@ -293,9 +292,10 @@ bool options_parse(const struct command *c, int argc, char **argv, struct option
 			return false;
 		}
 		wrong = options_wrong(c, o);
-		if (!wrong)
+		if (wrong)
+			complain("%s", wrong);
+		else if (files_apart(o))
 			return true;
-		complain("%s", wrong);
 	}
 	fprintf(stderr, "Try 'tamis %s --help'.\n", c->name);
 	return false;

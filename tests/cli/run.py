@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -945,6 +946,53 @@ def closed_pipe():
         err = run.stderr.read().decode()
         run.stderr.close()
         same((run.wait(), err), (1, "tamis: standard output: Broken pipe\n"))
+
+
+@test
+def files_are_apart():
+    """What is written is nothing that is read, or written otherwise, by any of its names."""
+    for name in ("in.pcap", "rules.nft", "list.txt", "there"):
+        written(name, "")
+    shutil.copy(CAPTURE, "in.pcap")
+    shutil.copy(RULES, "rules.nft")
+    for name in ("in.pcap", "rules.nft", "there"):
+        os.symlink(name, "link-" + name)
+    os.mkdir("sub")
+    args = ["replay", "-q", "-f", "rules.nft", "--load", "inet filter blocklist=list.txt", "in.pcap"]
+    for more, want in ((["--log", "in.pcap"], "--log and the capture"), (["-w", "link-in.pcap"], "-w and the capture"),
+                       (["--dropped", "sub/../rules.nft"], "--dropped and -f"), (["--log", "link-rules.nft"], "--log and -f"),
+                       (["--log", "list.txt"], "--log and --load"), (["-w", "there", "--log", "link-there"], "-w and --log"),
+                       (["--dropped", "new", "--log", "./new"], "--dropped and --log"),
+                       (["-w", "new", "--dropped", "sub/../new"], "-w and --dropped")):
+        out, err = tamis(*args, *more, status=1)
+        same((out, err.splitlines()[0]), ("", f"tamis: {want} name the same file"))
+    tamis(*args, "-w", "new", "--dropped", "sub/new", "--log", "there")
+    tamis(*args, "-w", "/dev/null", "--log", "/dev/null")
+    with open("in.pcap", "rb") as mine, open(CAPTURE, "rb") as theirs:
+        holds(mine.read() == theirs.read())
+
+
+@test
+def closed_streams():
+    """No file gets the number of a stream that is closed, and with it what belongs there."""
+    args = f"{TAMIS} {' '.join(REPLAY)} -w kept.pcap {CAPTURE}"
+    for closed, want in (("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1), (">&- 2>&-", 1)):
+        run = subprocess.run(["sh", "-c", f"exec {args} {closed}"], capture_output=True)
+        same(run.returncode, want)
+        if want:
+            holds(not os.path.exists("kept.pcap"), closed)
+        else:
+            packets_of("kept.pcap")
+            os.unlink("kept.pcap")
+    same(subprocess.run(["sh", "-c", f"exec {TAMIS} list -f - <&-"], capture_output=True).stderr,
+         b"tamis: standard input: Bad file descriptor\n")
+
+
+@test
+def prefixes_have_no_more_bits_than_addresses():
+    for prefix in ("1.2.3.4/33", "::/129", "1.2.3.4/4294967296", "::/18446744073709551616", "1.2.3.4/", "1.2.3.4/-1", "1.2.3.4/8x"):
+        same(tamis("replay", "-f", RULES, "--local", prefix, CAPTURE, status=1),
+             ("", f"tamis: --local {prefix}: not an address or prefix\n"))
 
 
 @test
