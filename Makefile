@@ -31,7 +31,7 @@ test-asan: ## the same tests under the address and undefined behaviour sanitizer
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; ends at the first crash
 	@scripts/setup.sh build fuzz
-	@CC=clang $(MAKE) --no-print-directory BUILD=build-fuzz MESON_FLAGS=-Dfuzz=true all
+	@CC=clang $(MAKE) --no-print-directory BUILD=build-fuzz MESON_FLAGS='-Dfuzz=true -Db_lundef=false' all
 	@scripts/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 bench: ## build and run the benchmarks
