@@ -48,7 +48,7 @@ int tamis_burst_add(struct tamis_burst *b, const struct tamis_packet *p)
 	b->b.data[i] = b->given[i] = p->data;
 	b->b.caplen[i] = p->caplen;
 	b->b.len[i] = p->len;
-	b->b.time[i] = p->time;
+	b->b.time[i] = engine_time(p->time);
 	b->b.link[i] = (uint8_t)p->link;
 	b->b.iif[i] = p->iif;
 	b->b.oif[i] = p->oif;

@@ -33,7 +33,7 @@ int change_begin(struct tamis *t, uint64_t now, struct change **out)
 		free(c);
 		return err;
 	}
-	*c = (struct change){.engine = t, .now = now, .arena = ARENA_INIT};
+	*c = (struct change){.engine = t, .now = engine_time(now), .arena = ARENA_INIT};
 	*out = c;
 	return 0;
 }

@@ -45,6 +45,12 @@ struct tamis {
 	void *log_arg;
 };
 
+/* The end of time stands for never. */
+static inline uint64_t engine_time(uint64_t t)
+{
+	return MIN(t, UINT64_MAX - 1);
+}
+
 struct tamis_burst {
 	struct tamis *engine;
 	struct burst b;

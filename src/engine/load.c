@@ -88,7 +88,7 @@ static int load(struct tamis *t, struct source_set *sources, int src,
 	struct parse_options parse = {0};
 	struct cmd_list cmds = CMD_LIST_INIT(cmds);
 	struct strbuf printed = STRBUF_INIT, said = STRBUF_INIT, notes = STRBUF_INIT;
-	uint64_t now = options ? options->now : 0;
+	uint64_t now = options ? engine_time(options->now) : 0;
 	int err = src < 0 ? src : 0;
 
 	if (options)
@@ -180,6 +180,7 @@ int tamis_list(struct tamis *t, unsigned flags, uint64_t now, char **out)
 	}
 	if (flags & ~known)
 		return -EINVAL;
+	now = engine_time(now);
 	t->env.numeric = numeric;
 	if (flags & TAMIS_LIST_JSON)
 		err = list_json(t, now, &b);

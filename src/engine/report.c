@@ -85,7 +85,7 @@ static int rules_visit(struct tamis *t, struct model_chain *chain, void *arg)
 int tamis_rule_each(struct tamis *t, uint64_t now, int (*fn)(void *arg, const struct tamis_rule *r),
 		    void *arg)
 {
-	struct rule_visit v = {.fn = fn, .arg = arg, .now = now, .text = STRBUF_INIT};
+	struct rule_visit v = {.fn = fn, .arg = arg, .now = engine_time(now), .text = STRBUF_INIT};
 	int err;
 
 	t->env.numeric = PRINT_STATELESS;
@@ -156,6 +156,7 @@ int tamis_set_each(struct tamis *t, uint64_t now, int (*fn)(void *arg, const str
 	const struct model_link *tables = model_tables(t->model);
 	int err = 0;
 
+	now = engine_time(now);
 	engine_collect(t, now, UINT_MAX);
 	for (const struct model_link *l = tables->next; l != tables && !err; l = l->next) {
 		const struct model_table *table = container_of(l, struct model_table, link);

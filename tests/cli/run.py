@@ -948,6 +948,30 @@ def closed_pipe():
         same((run.wait(), err), (1, "tamis: standard output: Broken pipe\n"))
 
 
+def block(kind, body):
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+@test
+def at_the_end_of_time():
+    """Elements without a lifetime are there at any time, and a clock beyond 2554 stands still."""
+    written("sets.nft", """table ip t {
+set s { type ipv4_addr; flags timeout; elements = { 10.0.0.1 } }
+set r { type ipv4_addr; flags interval, timeout; elements = { 10.0.0.0/8, 11.0.0.0/8 timeout 1s } }
+chain c { type filter hook forward priority 0; ip saddr @s ip saddr @r counter accept
+} }
+delete element ip t r { 11.0.0.0/8 }
+add element ip t s { 10.0.0.2 timeout 1s }
+""")
+    packet = bytes.fromhex("45000014000000004011") + bytes.fromhex("66d7") + bytes([10, 0, 0, 1, 10, 0, 0, 2])
+    data = block(0x0a0d0d0a, struct.pack("<IHHq", 0x1a2b3c4d, 1, 0, -1)) + block(1, struct.pack("<HHI", 101, 0, 0))
+    for time in (2**64 - 1, 0, 2**63, 2**64 - 1):
+        data += block(6, struct.pack("<IIIII", 0, time >> 32, time & 0xffffffff, len(packet), len(packet)) + packet)
+    written("end.pcapng", data)
+    got = report("-f", "sets.nft", "end.pcapng")
+    same([(r["rule"][-14:], r["packets"]) for r in got["rules"]], [("counter accept", 4)])
+
+
 @test
 def files_are_apart():
     """What is written is nothing that is read, or written otherwise, by any of its names."""
