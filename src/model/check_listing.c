@@ -288,6 +288,19 @@ static void retype(struct expr *e, const struct datatype *t)
 	}
 }
 
+/* The same of the field that operators are applied to: their constants are of its type then. */
+static bool name_operand(const struct listing *l, struct expr *e)
+{
+	if (e->kind != EX_BINOP)
+		return name_field(l, e);
+	if (!name_operand(l, e->pair.left))
+		return false;
+	e->type = e->pair.left->type;
+	if (e->op != OP_LSHIFT && e->op != OP_RSHIFT)
+		retype(e->pair.right, e->type);
+	return true;
+}
+
 /* Names and remembers the fields in an expression. */
 static void expr_seen(struct listing *l, struct expr *e)
 {
@@ -308,11 +321,12 @@ static void expr_seen(struct listing *l, struct expr *e)
 			expr_seen(l, e->list.items[i]);
 		break;
 	case EX_BINOP:
+		name_operand(l, e);
 		expr_seen(l, e->pair.left);
 		expr_seen(l, e->pair.right);
 		break;
 	case EX_MAP:
-		if (name_field(l, e->map.key) && e->map.to->kind == EX_SET)
+		if (name_operand(l, e->map.key) && e->map.to->kind == EX_SET)
 			retype(e->map.to, e->map.key->type);
 		expr_seen(l, e->map.key);
 		break;
@@ -392,10 +406,14 @@ static void match_seen(struct eval *ev, struct listing *l, struct stmt *s)
 		expr_seen(l, e);
 		return;
 	}
-	if (name_field(l, e->pair.left))
-		retype(e->pair.right, e->pair.left->type);
-	else if (e->pair.left->kind == EX_RAW)
+	bool named = name_operand(l, e->pair.left);
+
+	if (!named && e->pair.left->kind == EX_RAW) {
 		raw_normalise(ev, e);
+		named = name_operand(l, e->pair.left);
+	}
+	if (named)
+		retype(e->pair.right, e->pair.left->type);
 	expr_seen(l, e->pair.left);
 	proto_ctx_learn(&l->pctx, l->family, e);
 	dep_seen(l, s);
