@@ -50,10 +50,13 @@ static void on_signal(int sig)
 /* Without SA_RESTART, so that a wait for input ends too. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal}, before;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	/* What is ignored stays ignored, under nohup(1) for one. */
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
 }
 
 /* Says what the capture's functions had to say. Returns err. */

@@ -1021,17 +1021,19 @@ def prefixes_have_no_more_bits_than_addresses():
 
 @test
 def interrupt_leaves_nothing():
-    run = subprocess.Popen([TAMIS, *REPLAY, "-w", "half.pcap", "-"], stdin=subprocess.PIPE,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with open(CAPTURE, "rb") as f:
-        run.stdin.write(f.read()[:3000])
-    run.stdin.flush()
-    time.sleep(0.3)
-    run.send_signal(signal.SIGINT)
-    time.sleep(0.1)
-    out, err = run.communicate()
-    same((run.returncode, out, err), (1, b"", b"tamis: interrupted\n"))
-    holds(not [f for f in os.listdir(".") if "half" in f], str(os.listdir(".")))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        run = subprocess.Popen([TAMIS, *REPLAY, "-w", "half.pcap", "-"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))
+        with open(CAPTURE, "rb") as f:
+            run.stdin.write(f.read()[:3000])
+        run.stdin.flush()
+        time.sleep(0.3)
+        run.send_signal(number)
+        time.sleep(0.1)
+        out, err = run.communicate()
+        same((run.returncode, out, err), (1, b"", b"tamis: interrupted\n"))
+        holds(not [f for f in os.listdir(".") if "half" in f], str(os.listdir(".")))
 
 
 @test
