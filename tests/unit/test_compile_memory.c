@@ -12,56 +12,8 @@
 #include <cmocka.h>
 
 #include "compile/compile.h"
+#include "failing_memory.h"
 #include "model_fixture.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-static struct {
-	bool armed, hit;
-	uint64_t left;
-} memory;
-
-static bool refused(void)
-{
-	if (!memory.armed || memory.left--)
-		return false;
-	memory.hit = true;
-	return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return refused() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return refused() ? NULL : __real_strdup(s);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-	return refused() ? NULL : __real_aligned_alloc(align, n);
-}
 
 static void note(void *arg, const struct compile_note *n)
 {
@@ -114,11 +66,9 @@ static void test_each_allocation(void **state)
 	if (fixture_load(&f, second, FIXTURE_OPEN))
 		fail_msg("%s", f.messages);
 	for (n = 0;; n++) {
-		memory.armed = true;
-		memory.hit = false;
-		memory.left = n;
+		memory_arm(n, false);
 		err = compile_build(c, f.m, &root);
-		memory.armed = false;
+		memory_disarm();
 		if (err)
 			assert_int_equal(err, -ENOMEM);
 		assert_int_equal(before->n_rules, 2);

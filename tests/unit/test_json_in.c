@@ -5,6 +5,7 @@
  */
 #include <jansson.h>
 
+#include "failing_memory.h"
 #include "parse_fixture.h"
 
 static void parse_json_text(struct parsed *t, const char *text, size_t len)
@@ -429,7 +430,7 @@ static void test_commands(void **state)
 		{"add chain inet t c { comment \"x\"; type nat hook prerouting priority -100; "
 		 "policy drop; }",
 		 "{\"add\":{\"chain\":{" FT ",\"name\":\"c\",\"type\":\"nat\",\"hook\":"
-					    "\"prerouting\",\"prio\":-100,\"policy\":"
+		 "\"prerouting\",\"prio\":-100,\"policy\":"
 		 "\"drop\",\"comment\":\"x\"}}}"},
 		{"add chain inet t c { type filter hook ingress devices = { a, b } priority "
 		 "filter; }",
@@ -450,7 +451,7 @@ static void test_commands(void **state)
 		 "gc-interval 2m; size 5; policy memory; auto-merge; comment \"x\"; counter; "
 		 "elements = { 1.1.1.1 . 5 timeout 5s comment \"e\", * } }",
 		 "{\"add\":{\"set\":{" FT ",\"name\":\"s\",\"type\":[\"ipv4_addr\",\"inet_"
-					  "service\"],\"flags\":[\"interval\","
+		 "service\"],\"flags\":[\"interval\","
 		 "\"timeout\"],\"timeout\":3600,\"gc-interval\":120,\"size\":5,\"policy\":"
 		 "\"memory\","
 		 "\"auto-merge\":true,\"comment\":\"x\",\"stmt\":[{\"counter\":null}],\"elem\":[{"
@@ -473,11 +474,11 @@ static void test_commands(void **state)
 		{"add map inet t m { type ipv4_addr : interval ipv4_addr; elements = { 1.1.1.1 : "
 		 "2.2.2.2-2.2.2.3 } }",
 		 "{\"add\":{\"map\":{" FT ",\"name\":\"m\",\"type\":\"ipv4_addr\",\"map\":\"ipv4_"
-					  "addr\",\"elem\":[[\"1.1.1.1\","
+		 "addr\",\"elem\":[[\"1.1.1.1\","
 		 "{\"range\":[\"2.2.2.2\",\"2.2.2.3\"]}]]}}}"},
 		{"add element inet t s { 1.1.1.1 counter packets 1 bytes 2 }",
 		 "{\"add\":{\"element\":{" FT ",\"name\":\"s\",\"elem\":{\"elem\":{\"val\":\"1.1.1."
-					      "1\",\"counter\":{\"packets\":1,"
+		 "1\",\"counter\":{\"packets\":1,"
 		 "\"bytes\":2}}}}}}"},
 		{"delete element inet t s { 1.1.1.1, 5.5.5.5 }",
 		 "{\"delete\":{\"element\":{" FT
@@ -487,7 +488,7 @@ static void test_commands(void **state)
 		{"add flowtable inet t f { hook ingress priority 5; devices = { a }; flags "
 		 "offload; counter; }",
 		 "{\"add\":{\"flowtable\":{" FT ",\"name\":\"f\",\"hook\":\"ingress\",\"prio\":5,"
-						"\"dev\":\"a\",\"flags\":[\"offload\","
+		 "\"dev\":\"a\",\"flags\":[\"offload\","
 		 "\"counter\"]}}}"},
 		{"add counter inet t x { comment \"c\"; packets 1 bytes 2; }",
 		 "{\"add\":{\"counter\":{" FT
@@ -504,7 +505,7 @@ static void test_commands(void **state)
 		{"add ct timeout inet t x { protocol tcp; policy = { established : 5, close : 6 } "
 		 "}",
 		 "{\"add\":{\"ct timeout\":{" FT ",\"name\":\"x\",\"protocol\":\"tcp\",\"policy\":{"
-						 "\"established\":5,\"close\":6}}}}"},
+		 "\"established\":5,\"close\":6}}}}"},
 		{"add ct expectation inet t x { protocol udp; dport 9; timeout 2m; size 12; "
 		 "l3proto ip; }",
 		 "{\"add\":{\"ct expectation\":{" FT
@@ -519,7 +520,7 @@ static void test_commands(void **state)
 		 "2; ttl 3; "
 		 "tos 4; geneve { class 1 opt-type 2 data \"0x12\"; }; }",
 		 "{\"add\":{\"tunnel\":{" FT ",\"name\":\"x\",\"id\":5,\"src-ipv4\":\"1.1.1.1\","
-					     "\"dst-ipv4\":\"2.2.2.2\",\"sport\":1,"
+		 "\"dst-ipv4\":\"2.2.2.2\",\"sport\":1,"
 		 "\"dport\":2,\"ttl\":3,\"tos\":4,\"type\":\"geneve\",\"tunnel\":[{\"class\":1,"
 		 "\"opt-type\":"
 		 "2,\"data\":\"0x12\"}]}}}"},
@@ -771,35 +772,6 @@ static void test_depth(void **state)
 
 /* --- Out of memory -------------------------------------------------------------------------- */
 
-static unsigned long allocations, fail_from;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static bool alloc_fails(void)
-{
-	return fail_from && ++allocations >= fail_from;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return alloc_fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return alloc_fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return alloc_fails() ? NULL : __real_realloc(p, size);
-}
-
 static void *jansson_malloc(size_t size)
 {
 	return malloc(size);
@@ -816,7 +788,7 @@ static void test_out_of_memory(void **state)
 		strbuf_printf(
 			&json,
 			",{\"add\":{\"set\":{" FT ",\"name\":\"s%u\",\"type\":\"ipv4_addr\","
-						  "\"elem\":[\"1.1.1.%u\",{\"elem\":{"
+			"\"elem\":[\"1.1.1.%u\",{\"elem\":{"
 			"\"val\":\"2.2.2.2\",\"comment\":\"a long comment of element %u\"}}]}}}",
 			i, i, i);
 	strbuf_puts(&json, "]}");
@@ -825,15 +797,13 @@ static void test_out_of_memory(void **state)
 		struct parsed t = {.cmds = CMD_LIST_INIT(t.cmds)};
 
 		source_set_init(&t.sources);
-		fail_from = k;
-		allocations = 0;
+		memory_arm(k - 1, true);
 		int src = source_add(&t.sources, SOURCE_JSON, "j", json.data, json.len, LOC_NONE);
 		t.err = src < 0 ? src : parse_json(&t.sources, src, &t.a, &t.cmds);
-		bool reached = allocations >= k;
-		fail_from = 0;
+		memory_disarm();
 		source_set_free(&t.sources);
 		arena_free(&t.a);
-		if (!reached) {
+		if (!memory.hit) {
 			assert_int_equal(t.err, -EINVAL);
 			break;
 		}

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "failing_memory.h"
 #include "parse_fixture.h"
 
 /* --- Variables ------------------------------------------------------------------------------ */
@@ -329,35 +330,6 @@ static void test_memory_per_element(void **state)
 
 /* --- Out of memory -------------------------------------------------------------------------- */
 
-static unsigned long fail_from, allocations; /* 0 never fails */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static bool fails(void)
-{
-	return fail_from && ++allocations >= fail_from;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __real_realloc(p, size);
-}
-
 /* Each allocation fails in turn, with all that follow; the sanitizer build sees what leaks. */
 static void test_out_of_memory(void **state)
 {
@@ -371,15 +343,13 @@ static void test_out_of_memory(void **state)
 	for (unsigned long k = 1;; k++) {
 		struct parsed t = {.cmds = CMD_LIST_INIT(t.cmds)};
 		source_set_init(&t.sources);
-		fail_from = k;
-		allocations = 0;
+		memory_arm(k - 1, true);
 		int src = source_add(&t.sources, SOURCE_FILE, "f", text.data, text.len, LOC_NONE);
 		t.err = src < 0 ? src : parse_text(&t.sources, src, &t.a, NULL, &t.cmds);
-		bool reached = allocations >= k;
-		fail_from = 0;
+		memory_disarm();
 		source_set_free(&t.sources);
 		arena_free(&t.a);
-		if (!reached) {
+		if (!memory.hit) {
 			assert_int_equal(t.err, -EINVAL);
 			break;
 		}

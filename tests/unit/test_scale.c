@@ -11,49 +11,16 @@
 
 #include <cmocka.h>
 
+#include "failing_memory.h"
 #include "model_fixture.h"
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-static struct taken {
+struct taken {
 	uint64_t calls, bytes;
-} taken;
+};
 
-static void count(size_t n)
+static struct taken taken(void)
 {
-	taken.calls++;
-	taken.bytes += n;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	count(n);
-	return __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	count(n * size);
-	return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	count(n);
-	return __real_realloc(p, n);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-	count(n);
-	return __real_aligned_alloc(align, n);
+	return (struct taken){memory.calls, memory.bytes};
 }
 
 struct form {
@@ -72,7 +39,7 @@ static struct taken load(const struct form *form, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		strbuf_printf(&text, form->element, i >> 16 & 255, i >> 8 & 255, i & 255);
 	strbuf_puts(&text, "}\n\t}\n}\n");
-	before = taken;
+	before = taken();
 	assert_int_equal(fixture_init(&f), 0);
 	assert_int_equal(fixture_load(&f, strbuf_str(&text), FIXTURE_COMMIT), 0);
 	model_list(f.m, f.now, &out);
@@ -81,7 +48,7 @@ static struct taken load(const struct form *form, unsigned n)
 	assert_non_null(json);
 	json_decref(json);
 	fixture_free(&f);
-	after = taken;
+	after = taken();
 	strbuf_free(&text);
 	strbuf_free(&out);
 	return (struct taken){after.calls - before.calls, after.bytes - before.bytes};

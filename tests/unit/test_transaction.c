@@ -12,62 +12,8 @@
 
 #include <cmocka.h>
 
+#include "failing_memory.h"
 #include "model_fixture.h"
-
-/* --- allocations that fail ------------------------------------------------------------------- */
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-
-static struct {
-	bool armed;
-	uint64_t left; /* allocations that still succeed */
-	uint64_t calls;
-} memory;
-
-static bool refused(void)
-{
-	memory.calls++;
-	if (!memory.armed)
-		return false;
-	if (!memory.left)
-		return true;
-	memory.left--;
-	return false;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return refused() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return refused() ? NULL : __real_strdup(s);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-	return refused() ? NULL : __real_aligned_alloc(align, n);
-}
 
 /* --- what must not change -------------------------------------------------------------------- */
 
@@ -325,14 +271,13 @@ static int load_short(struct fixture *f, const char *text, uint64_t left)
 	assert_true(src > 0);
 	assert_int_equal(parse_text(&sources, src, &arena, NULL, &cmds), 0);
 	assert_int_equal(model_begin(f->m), 0);
-	memory.armed = true;
-	memory.left = left;
+	memory_arm(left, true);
 	int err = model_apply(f->m, &sources, &cmds, f->now, &out);
 	if (err)
 		model_abort(f->m);
 	else
 		model_commit(f->m);
-	memory.armed = false;
+	memory_disarm();
 	strbuf_free(&out);
 	arena_free(&arena);
 	source_set_free(&sources);
@@ -406,10 +351,9 @@ static void listings_without_memory_say_so(void **state)
 	for (;; n++) {
 		struct strbuf b = STRBUF_INIT;
 
-		memory.armed = true;
-		memory.left = n;
+		memory_arm(n, true);
 		model_list(f.m, f.now, &b);
-		memory.armed = false;
+		memory_disarm();
 		int err = strbuf_error(&b);
 		strbuf_free(&b);
 		if (!err)
@@ -419,10 +363,9 @@ static void listings_without_memory_say_so(void **state)
 	assert_true(n > 3);
 	json_set_alloc_funcs(__wrap_malloc, free);
 	for (n = 0;; n++) {
-		memory.armed = true;
-		memory.left = n;
+		memory_arm(n, true);
 		json_t *j = model_list_json(f.m, f.now);
-		memory.armed = false;
+		memory_disarm();
 		json_decref(j);
 		if (j)
 			break;
