@@ -83,6 +83,29 @@ struct stmt *stmt_new(struct arena *a, enum stmt_kind kind, struct loc loc)
 	return s;
 }
 
+bool assignment_object(const struct expr *target, const struct expr *value, enum obj_kind *kind)
+{
+	if (target->kind == EX_META) {
+		*kind = OBJ_SECMARK;
+		return target->key == META_SECMARK && value->kind != EX_CT;
+	}
+	if (target->kind != EX_CT)
+		return false;
+	switch (target->ct.key) {
+	case CT_HELPER:
+		*kind = OBJ_CT_HELPER;
+		return true;
+	case CT_TIMEOUT:
+		*kind = OBJ_CT_TIMEOUT;
+		return true;
+	case CT_EXPECTATION:
+		*kind = OBJ_CT_EXPECTATION;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* --- Cloning -------------------------------------------------------------------------------- */
 
 static const char *clone_str(struct arena *a, const char *s)

@@ -376,6 +376,8 @@ struct stmt {
 };
 
 struct stmt *stmt_new(struct arena *a, enum stmt_kind kind, struct loc loc);
+/* Whether `target set value` names an object (ct helper, timeout, expectation; meta secmark): ST_OBJREF. */
+bool assignment_object(const struct expr *target, const struct expr *value, enum obj_kind *kind);
 
 struct rule_decl {
 	struct loc loc;

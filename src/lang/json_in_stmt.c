@@ -162,30 +162,6 @@ static struct stmt *match_stmt(struct json_in *in, json_t *v)
 	return s;
 }
 
-/* What an assignment to a ct key or to meta secmark names is an object. */
-static bool names_object(const struct expr *target, const struct expr *value, enum obj_kind *kind)
-{
-	if (target->kind == EX_META) {
-		*kind = OBJ_SECMARK;
-		return target->key == META_SECMARK && value->kind != EX_CT;
-	}
-	if (target->kind != EX_CT)
-		return false;
-	switch (target->ct.key) {
-	case CT_HELPER:
-		*kind = OBJ_CT_HELPER;
-		return true;
-	case CT_TIMEOUT:
-		*kind = OBJ_CT_TIMEOUT;
-		return true;
-	case CT_EXPECTATION:
-		*kind = OBJ_CT_EXPECTATION;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static struct stmt *mangle_stmt(struct json_in *in, json_t *v)
 {
 	struct stmt *s = stmt_at(in, ST_META_SET);
@@ -211,7 +187,7 @@ static struct stmt *mangle_stmt(struct json_in *in, json_t *v)
 	default:
 		json_fail_at(in, "key", "Invalid mangle statement key");
 	}
-	if (names_object(key, value, &kind)) {
+	if (assignment_object(key, value, &kind)) {
 		s->kind = ST_OBJREF;
 		s->objref.kind = kind;
 		s->objref.name = value;

@@ -99,11 +99,7 @@ static void parse_devices(struct parser *p, struct expr_list *l)
 	token_skip_newlines(p);
 	while (!token_is(p, T_RBRACE)) {
 		add_devices(p, l, parse_device(p));
-		token_skip_newlines(p);
-		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
-			parse_syntax_error(p, "comma or '}'");
-		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
-			token_next(p);
+		token_skip_commas(p);
 	}
 	token_next(p);
 }

@@ -438,11 +438,7 @@ struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
 		parse_syntax_error(p, NULL);
 	while (!empty) {
 		parse_member(p, set);
-		token_skip_newlines(p);
-		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
-			parse_syntax_error(p, "comma or '}'");
-		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
-			token_next(p);
+		token_skip_commas(p);
 		empty = token_is(p, T_RBRACE);
 	}
 	parse_leave(p, 1);

@@ -74,11 +74,7 @@ static void parse_timeouts(struct parser *p, struct obj_decl *d)
 			parse_error(p, loc, "value too large");
 		d->timeout.policy[d->timeout.n].state = state;
 		d->timeout.policy[d->timeout.n++].seconds = (uint32_t)seconds;
-		token_skip_newlines(p);
-		if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
-			parse_syntax_error(p, "comma or '}'");
-		while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
-			token_next(p);
+		token_skip_commas(p);
 	}
 	token_next(p);
 }

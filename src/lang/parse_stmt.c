@@ -311,30 +311,6 @@ static struct stmt *parse_verdict_stmt(struct parser *p)
 	return s;
 }
 
-/* What `set` on a ct key or on meta secmark names is an object. */
-static bool names_object(const struct expr *target, const struct expr *value, enum obj_kind *kind)
-{
-	if (target->kind == EX_META) {
-		*kind = OBJ_SECMARK;
-		return target->key == META_SECMARK && value->kind != EX_CT;
-	}
-	if (target->kind != EX_CT)
-		return false;
-	switch (target->ct.key) {
-	case CT_HELPER:
-		*kind = OBJ_CT_HELPER;
-		return true;
-	case CT_TIMEOUT:
-		*kind = OBJ_CT_TIMEOUT;
-		return true;
-	case CT_EXPECTATION:
-		*kind = OBJ_CT_EXPECTATION;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static struct stmt *parse_assignment(struct parser *p, struct expr *target)
 {
 	enum stmt_kind kind;
@@ -363,7 +339,7 @@ static struct stmt *parse_assignment(struct parser *p, struct expr *target)
 	struct expr *value = parse_stmt_expr(p);
 	struct stmt *s = stmt_new(p->a, kind, target->loc);
 	enum obj_kind object;
-	if (names_object(target, value, &object)) {
+	if (assignment_object(target, value, &object)) {
 		s->kind = ST_OBJREF;
 		s->objref.kind = object;
 		s->objref.name = value;

@@ -112,6 +112,15 @@ void token_skip_newlines(struct parser *p)
 		token_next(p);
 }
 
+void token_skip_commas(struct parser *p)
+{
+	token_skip_newlines(p);
+	if (!token_is(p, T_COMMA) && !token_is(p, T_RBRACE))
+		parse_syntax_error(p, "comma or '}'");
+	while (token_is(p, T_COMMA) || token_is(p, T_NEWLINE))
+		token_next(p);
+}
+
 bool token_is_separator(const struct parser *p)
 {
 	return p->tok.type == T_NEWLINE || p->tok.type == T_SEMICOLON;

@@ -103,6 +103,8 @@ void token_expect_kw(struct parser *p, enum keyword k);
 void token_expect_word(struct parser *p, const char *word);
 /* Newlines inside braces and lists. */
 void token_skip_newlines(struct parser *p);
+/* What stands between the members of a list in braces: commas and newlines, or the brace is next. */
+void token_skip_commas(struct parser *p);
 bool token_is_separator(const struct parser *p);
 /* A newline or semicolon; not needed before `}` and the end of the text. */
 void parse_end_of_item(struct parser *p);

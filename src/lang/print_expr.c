@@ -45,13 +45,8 @@ static void quoted_print(const char *text, size_t len, struct strbuf *out)
 	strbuf_putc(out, '"');
 }
 
-static void elem_print(const struct elem_expr *el, const struct lang_env *env, struct strbuf *out)
+void elem_options_print(const struct elem_expr *el, const struct lang_env *env, struct strbuf *out)
 {
-	print_expr(el->key, env, out);
-	for (const struct stmt *s = el->stmts; s; s = s->next) {
-		strbuf_putc(out, ' ');
-		print_stmt(s, env, out);
-	}
 	if (el->timeout_never) {
 		strbuf_puts(out, " timeout never");
 	} else if (el->has_timeout) {
@@ -64,6 +59,16 @@ static void elem_print(const struct elem_expr *el, const struct lang_env *env, s
 	}
 	if (el->comment)
 		strbuf_printf(out, " comment \"%s\"", el->comment);
+}
+
+static void elem_print(const struct elem_expr *el, const struct lang_env *env, struct strbuf *out)
+{
+	print_expr(el->key, env, out);
+	for (const struct stmt *s = el->stmts; s; s = s->next) {
+		strbuf_putc(out, ' ');
+		print_stmt(s, env, out);
+	}
+	elem_options_print(el, env, out);
 	if (!el->data)
 		return;
 	strbuf_puts(out, " : ");

@@ -39,6 +39,8 @@ unsigned value_flags(const struct expr *e);
 bool value_next_flag(const struct expr *e, unsigned *bit, struct expr *out);
 /* Operators bind as nft has it: whether an argument needs parentheses. */
 bool binop_needs_parens(enum expr_op op, const struct expr *arg);
+/* An element's timeout, expiry and comment, each with a blank before it. */
+void elem_options_print(const struct elem_expr *el, const struct lang_env *env, struct strbuf *out);
 /* Ranges print plain numbers. */
 struct lang_env env_numeric(const struct lang_env *env);
 /* Whether the statement stands in a listing. */

@@ -199,16 +199,7 @@ static void set_stmt_elem_print(const struct elem_expr *el, bool hide_stmts,
 
 	stateless.numeric |= PRINT_STATELESS;
 	print_expr(el->key, env, out);
-	if (el->has_timeout) {
-		strbuf_puts(out, " timeout ");
-		duration_print(el->timeout, out);
-	}
-	if (el->has_expires && !(env->numeric & PRINT_STATELESS)) {
-		strbuf_puts(out, " expires ");
-		duration_print(el->expires, out);
-	}
-	if (el->comment)
-		strbuf_printf(out, " comment \"%s\"", el->comment);
+	elem_options_print(el, env, out);
 	for (const struct stmt *s = hide_stmts ? NULL : el->stmts; s; s = s->next) {
 		strbuf_putc(out, ' ');
 		print_stmt(s, &stateless, out);
