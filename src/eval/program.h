@@ -192,7 +192,6 @@ enum prog_op_kind {
 	PO_OPTION_RESET, /* option: overwrite a TCP option with NOPs */
 	PO_NOTRACK,
 	PO_UPDATE, /* update: add, update, delete of set elements */
-	PO_DUP,	   /* counted */
 	/* Verdicts: packets left in the mask are taken out. */
 	PO_VERDICT, /* verdict */
 	PO_VMAP,    /* lookup: key to verdict */
