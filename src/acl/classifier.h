@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * classifier: which is the first of many ordered rules on header fields that a packet matches?
+ *
+ * A classifier is an ordered list of entries, each a rule (conditions on fields, all of which must
+ * hold) and a cookie of the caller's. Lookups answer with the first entry in order that matches, or
+ * with the first behind a given entry, so that a caller can go on. Entries are inserted, deleted
+ * and replaced one at a time at any place; none is ever copied or moved for the sake of another.
+ *
+ * Fields are the rows of CLS_FIELDS. A key is what a packet has: the caller fills the words of the
+ * fields that classifier_fields() names, and the `has` bits of those that are there. A condition on
+ * a field that the packet does not have does not hold, turned round or not.
+ *
+ * Versions. An entry is there from one version on and up to another; changes belong to the version
+ * that comes next and are seen by nobody before classifier_commit(). A reader takes the version
+ * once a burst and passes it to every lookup of the burst: it sees all of a change or nothing.
+ * Several classifiers can share a version: config.version points to a number of the caller's, who
+ * adds one to it (release) and then commits each of them.
+ *
+ * Threads: one control thread changes; any number of workers look up, wait-free, each registered in
+ * config.rcu and quiet between bursts. Without an rcu domain all calls are one at a time. The
+ * control thread is not one of the workers, asks rcu_admit() before changes and rcu_poll() now and
+ * then. Entries that lookups give stay valid until the worker is quiet; their deleted cookies go to
+ * config.release when no reader can hold them.
+ *
+ * Cost: see classifier.c. No call depends on the number of entries by more than its logarithm.
+ */
+#ifndef TAMIS_ACL_CLASSIFIER_H
+#define TAMIS_ACL_CLASSIFIER_H
+
+#include "base/base.h"
+
+struct rcu;
+struct classifier; /* opaque */
+
+enum { CLS_BURST = 64 };
+
+/*
+ * Name, word of the key, lowest bit in it, bits. Addresses have four words, most significant first;
+ * those of IPv4 use the first. Numbers are in host order. The first eight come first because the
+ * leaves of the classifier compare them at once; the order of the others is of no matter.
+ *
+ * IFNAMES are numbers that the caller gives to names. FRAG: 0 not a fragment, 1 the first, 2 a
+ * later one. CT_STATE and TCP_FLAGS are bits.
+ */
+#define CLS_FIELDS(X)                                                                              \
+	X(SADDR, 0, 0, 128)                                                                        \
+	X(DADDR, 4, 0, 128)                                                                        \
+	X(SPORT, 8, 16, 16)                                                                        \
+	X(DPORT, 8, 0, 16)                                                                         \
+	X(L4PROTO, 9, 0, 8)                                                                        \
+	X(ICMP_TYPE, 9, 8, 8)                                                                      \
+	X(ICMP_CODE, 9, 16, 8)                                                                     \
+	X(TCP_FLAGS, 9, 24, 8)                                                                     \
+	X(FRAG, 10, 0, 8)                                                                          \
+	X(CT_STATE, 10, 8, 8)                                                                      \
+	X(CT_DIRECTION, 10, 16, 8)                                                                 \
+	X(PKTTYPE, 10, 24, 8)                                                                      \
+	X(IIF, 11, 0, 32)                                                                          \
+	X(OIF, 12, 0, 32)                                                                          \
+	X(MARK, 13, 0, 32)                                                                         \
+	X(CT_MARK, 14, 0, 32)                                                                      \
+	X(VLAN_ID, 15, 0, 16)                                                                      \
+	X(ETHERTYPE, 15, 16, 16)                                                                   \
+	X(LENGTH, 16, 0, 16)                                                                       \
+	X(TTL, 16, 16, 8)                                                                          \
+	X(DSCP, 16, 24, 8)                                                                         \
+	X(IIFNAME, 17, 0, 32)                                                                      \
+	X(OIFNAME, 18, 0, 32)
+
+enum cls_field {
+#define X(name, word, shift, bits) CLS_##name,
+	CLS_FIELDS(X)
+#undef X
+		CLS_FIELD_KINDS
+};
+
+enum { CLS_WORDS = 19 };
+
+/* What a packet is, and what a rule is for. */
+enum cls_family { CLS_ANY, CLS_IPV4, CLS_IPV6, CLS_OTHER };
+
+struct cls_key {
+	uint32_t w[CLS_WORDS]; /* zero outside the fields that are there */
+	uint32_t has;	       /* bit per enum cls_field */
+	uint8_t family;	       /* of the packet: not CLS_ANY */
+};
+
+/* Puts a field of at most 32 bits into a key that has it not yet. */
+#define cls_key_set(key, NAME, value) cls_key_put((key), CLS_##NAME, CLS_AT_##NAME, (value))
+enum {
+#define X(name, word, shift, bits) CLS_AT_##name = (word)*32 + (shift),
+	CLS_FIELDS(X)
+#undef X
+};
+
+static inline void cls_key_put(struct cls_key *k, enum cls_field f, unsigned at, uint32_t value)
+{
+	k->w[at / 32] |= value << at % 32;
+	k->has |= UINT32_C(1) << f;
+}
+
+static inline void cls_key_set_ipv4(struct cls_key *k, const void *saddr, const void *daddr)
+{
+	k->family = CLS_IPV4;
+	k->w[CLS_AT_SADDR / 32] = be32_load(saddr);
+	k->w[CLS_AT_DADDR / 32] = be32_load(daddr);
+	k->has |= 1 << CLS_SADDR | 1 << CLS_DADDR;
+}
+
+static inline void cls_key_set_ipv6(struct cls_key *k, const void *saddr, const void *daddr)
+{
+	k->family = CLS_IPV6;
+	for (unsigned i = 0; i < 4; i++) {
+		k->w[CLS_AT_SADDR / 32 + i] = be32_load((const char *)saddr + 4 * i);
+		k->w[CLS_AT_DADDR / 32 + i] = be32_load((const char *)daddr + 4 * i);
+	}
+	k->has |= 1 << CLS_SADDR | 1 << CLS_DADDR;
+}
+
+/*
+ * One condition: lo <= field <= hi, or (field & mask) == value; `neg` turns it round. Numbers stand
+ * in a[0] and b[0]; addresses of IPv4 too, those of IPv6 fill all four, most significant first.
+ */
+struct cls_cond {
+	uint8_t field; /* enum cls_field */
+	bool masked;
+	bool neg;
+	uint32_t a[4]; /* lo or value */
+	uint32_t b[4]; /* hi or mask */
+};
+
+struct cls_rule {
+	uint8_t family; /* CLS_ANY: whatever the packet is; conditions on addresses need one */
+	uint8_t n;	/* at most CLS_CONDS_MAX */
+	const struct cls_cond *conds;
+};
+
+enum { CLS_CONDS_MAX = 32 };
+
+/* An entry; what is behind the cookie is the classifier's. */
+struct cls_entry {
+	void *cookie;
+};
+
+struct classifier_config {
+	struct rcu *rcu;	 /* NULL: calls are one at a time */
+	const uint64_t *version; /* NULL: the classifier has its own */
+	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
+	uint32_t max_tables;	 /* of one address family; 0: CLS_TABLES_DEFAULT */
+	/* Told each cookie whose entry no reader can hold any more. May be NULL. */
+	void (*release)(void *ctx, void *cookie);
+	void *ctx;
+};
+
+enum {
+	CLS_ENTRIES_DEFAULT = 1 << 24,
+	CLS_ENTRIES_MAX = 1 << 28,
+	CLS_TABLES_DEFAULT = 24,
+	CLS_TABLES_MAX = 64
+};
+
+/* 0, -EINVAL for limits out of range, -ENOMEM. */
+int classifier_new(const struct classifier_config *config, struct classifier **out);
+/* No reader may be left. Releases all cookies. */
+void classifier_free(struct classifier *c);
+
+/* --- changes: the control thread ---------------------------------------------------------- */
+
+/*
+ * A new entry before another, or with NULL at the end. A rule of NULL matches nothing: the entry
+ * has a place in the order only. 0, -EINVAL for a rule that is none, -EDQUOT with max_entries
+ * there already, -ENOMEM.
+ */
+int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
+		      void *cookie, struct cls_entry **out);
+/* Takes an entry away; it must be there. Needs no memory. */
+void classifier_delete(struct classifier *c, struct cls_entry *e);
+/* The same as an insertion before e and a deletion of e, but on failure e stays. */
+int classifier_replace(struct classifier *c, struct cls_entry *e, const struct cls_rule *rule,
+		       void *cookie, struct cls_entry **out);
+/* Makes all changes since the last commit visible, or takes them back. */
+void classifier_commit(struct classifier *c);
+void classifier_abort(struct classifier *c);
+
+/* In order, entries to come included, deleted ones not; NULL at the end. */
+struct cls_entry *classifier_first(struct classifier *c);
+struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e);
+
+struct classifier_stats {
+	uint32_t entries;	  /* visible or to be */
+	uint32_t tables, tables6; /* hash tables, for IPv4 and for the rest */
+	uint32_t leaves, nodes;	  /* of the tables */
+	uint32_t copies;	  /* places of entries in leaves */
+	uint32_t depth;		  /* most nodes on a way */
+	uint32_t longest;	  /* most entries that one probe can look at */
+	uint32_t relabels;	  /* of the order, ever */
+	size_t bytes;		  /* all of it */
+};
+/* Walks everything. */
+void classifier_stats_read(struct classifier *c, struct classifier_stats *out);
+
+/* --- lookups: any worker ------------------------------------------------------------------ */
+
+/* Bits of the fields that some rule compares; never fewer than a version that is visible needs. */
+uint32_t classifier_fields(const struct classifier *c);
+
+uint64_t classifier_version(const struct classifier *c);
+
+/* True if a comes before b. Both are of this classifier. O(1). */
+bool classifier_before(const struct classifier *c, const struct cls_entry *a,
+		       const struct cls_entry *b);
+
+/* True if an entry is there in a version. */
+bool classifier_visible(const struct cls_entry *e, uint64_t version);
+
+/*
+ * For each packet of the mask the first entry that matches and is there in that version, and comes
+ * behind after[i] where `after` and after[i] are not NULL. Returns the packets that have one, whose
+ * hit[] is written; other hit[] are left alone. Bits of the mask beyond CLS_BURST do not exist.
+ */
+uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const struct cls_key *keys,
+			   uint64_t mask, const struct cls_entry *const *after,
+			   const struct cls_entry **hit);
+
+#endif

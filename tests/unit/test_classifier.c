@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The classifier against the naive reference: random rules, keys, changes; versions; limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "acl/classifier.h"
+#include "rcu/rcu.h"
+#include "classifier_model.h"
+
+static struct model model;
+static uint64_t seed;
+
+static struct classifier *make(const struct classifier_config *config)
+{
+	struct classifier *c;
+	assert_int_equal(classifier_new(config, &c), 0);
+	return c;
+}
+
+static void insert(struct classifier *c, unsigned at)
+{
+	struct model_rule *r = calloc(1, sizeof(*r));
+	model_rule(&seed, r);
+	assert_int_equal(classifier_insert(c, at < model.n ? model.r[at]->entry : NULL,
+					   r->none ? NULL : &r->rule, r, &r->entry),
+			 0);
+	model_insert(&model, at, r);
+}
+
+static void drop(void *ctx, void *cookie)
+{
+	free(cookie);
+}
+
+static void delete (struct classifier *c, unsigned at)
+{
+	classifier_delete(c, model.r[at]->entry);
+	model_delete(&model, at);
+}
+
+/* A burst of random keys: the first match, and all that follow it. */
+static void compare_burst(struct classifier *c, unsigned follow)
+{
+	struct cls_key keys[CLS_BURST];
+	const struct cls_entry *hit[CLS_BURST], *after[CLS_BURST];
+	unsigned from[CLS_BURST];
+	uint64_t mask = model_random(&seed) | model_random(&seed);
+
+	for (unsigned i = 0; i < CLS_BURST; i++) {
+		model_key(&seed, &keys[i]);
+		hit[i] = NULL;
+		after[i] = NULL;
+		from[i] = 0;
+	}
+	for (unsigned round = 0; round <= follow && mask; round++) {
+		uint64_t found = classifier_lookup(c, classifier_version(c), keys, mask,
+						   round ? after : NULL, hit);
+		assert_int_equal(found & ~mask, 0);
+		for (unsigned i = 0; i < CLS_BURST; i++) {
+			if (!(mask >> i & 1))
+				continue;
+			unsigned want = model_lookup(&model, &keys[i], from[i]);
+			assert_int_equal(found >> i & 1, want < model.n);
+			if (want < model.n)
+				assert_ptr_equal(hit[i]->cookie, model.r[want]);
+			after[i] = hit[i];
+			from[i] = want + 1;
+		}
+		mask = found;
+	}
+}
+
+static void walk(struct classifier *c)
+{
+	unsigned n = 0;
+	for (struct cls_entry *e = classifier_first(c); e; e = classifier_next(c, e))
+		assert_ptr_equal(e->cookie, model.r[n++]);
+	assert_int_equal(n, model.n);
+}
+
+static void answers_as_the_reference(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.release = drop});
+	static const unsigned sizes[] = {1, 5, 20, 100, 700, 2500};
+
+	model.n = 0;
+	for (unsigned k = 0; k < ARRAY_SIZE(sizes); k++) {
+		while (model.n < sizes[k])
+			insert(c, model_random(&seed) % (model.n + 1));
+		classifier_commit(c);
+		for (unsigned i = 0; i < 20; i++)
+			compare_burst(c, 3);
+	}
+	compare_burst(c, 2000);
+	walk(c);
+	while (model.n) {
+		for (unsigned i = 0; i < 100 && model.n; i++)
+			delete (c, model_random(&seed) % model.n);
+		classifier_commit(c);
+		compare_burst(c, 3);
+	}
+	walk(c);
+	classifier_free(c);
+}
+
+static void stays_right_while_it_changes(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.release = drop});
+
+	model.n = 0;
+	for (unsigned i = 0; i < 30000; i++) {
+		unsigned swell = i / 3000 % 2 ? 30 : 70;
+		if (model.n && model_random(&seed) % 100 >= swell)
+			delete (c, model_random(&seed) % model.n);
+		else if (model.n < 1000)
+			insert(c, model_random(&seed) % 4 ? model_random(&seed) % (model.n + 1)
+							  : model.n / 2);
+		if (i % 8 == 0)
+			classifier_commit(c);
+		if (i % 256 == 0) {
+			classifier_commit(c);
+			compare_burst(c, 2);
+		}
+	}
+	walk(c);
+	classifier_free(c);
+}
+
+static void changes_wait_for_their_commit(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){0});
+	const struct cls_cond cond = {.field = CLS_DPORT, .a = {80}, .b = {90}};
+	const struct cls_rule rule = {.n = 1, .conds = &cond}, all = {0};
+	struct cls_key key = {.family = CLS_IPV4};
+	struct cls_entry *a, *b, *r;
+	const struct cls_entry *hit = NULL;
+	uint64_t v0 = classifier_version(c);
+
+	cls_key_set(&key, DPORT, 85);
+	assert_int_equal(classifier_insert(c, NULL, &rule, "a", &a), 0);
+	assert_int_equal(classifier_insert(c, NULL, &all, "b", &b), 0);
+	assert_int_equal(classifier_lookup(c, v0, &key, 1, NULL, &hit), 0);
+	classifier_commit(c);
+	uint64_t v1 = classifier_version(c);
+	assert_int_equal(classifier_lookup(c, v0, &key, 1, NULL, &hit), 0);
+	assert_int_equal(classifier_lookup(c, v1, &key, 1, NULL, &hit), 1);
+	assert_ptr_equal(hit, a);
+	assert_true(classifier_before(c, a, b));
+	assert_false(classifier_before(c, b, a));
+
+	/* Replaced: the old one until the commit, the new one after it, never none. */
+	assert_int_equal(classifier_replace(c, a, &rule, "r", &r), 0);
+	assert_int_equal(classifier_lookup(c, v1, &key, 1, NULL, &hit), 1);
+	assert_ptr_equal(hit, a);
+	assert_ptr_equal(classifier_first(c), r);
+	classifier_commit(c);
+	assert_int_equal(classifier_lookup(c, classifier_version(c), &key, 1, NULL, &hit), 1);
+	assert_ptr_equal(hit, r);
+
+	/* Taken back. */
+	classifier_delete(c, r);
+	assert_int_equal(classifier_insert(c, b, &all, "x", &a), 0);
+	classifier_abort(c);
+	classifier_commit(c);
+	assert_int_equal(classifier_lookup(c, classifier_version(c), &key, 1, NULL, &hit), 1);
+	assert_ptr_equal(hit, r);
+	assert_ptr_equal(classifier_next(c, r), b);
+	assert_null(classifier_next(c, b));
+	classifier_free(c);
+}
+
+static void refuses_what_is_no_rule(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.max_entries = 2});
+	struct cls_cond cond = {.field = CLS_SADDR};
+	struct cls_rule rule = {.n = 1, .conds = &cond};
+	struct cls_entry *e = NULL;
+
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), -EINVAL); /* no family */
+	cond = (struct cls_cond){.field = CLS_FIELD_KINDS};
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), -EINVAL);
+	cond = (struct cls_cond){.field = CLS_DPORT, .a = {81}, .b = {80}};
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), -EINVAL);
+	cond = (struct cls_cond){.field = CLS_DPORT, .a = {0}, .b = {65536}};
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), -EINVAL);
+	rule.family = 9;
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), -EINVAL);
+	assert_null(e);
+	assert_int_equal(classifier_insert(c, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(classifier_insert(c, NULL, NULL, NULL, &e), 0);
+	assert_int_equal(classifier_insert(c, NULL, NULL, NULL, &e), -EDQUOT);
+	assert_int_equal(classifier_replace(c, e, NULL, NULL, &e), 0);
+	classifier_delete(c, e);
+	classifier_commit(c);
+	assert_int_equal(classifier_insert(c, NULL, NULL, NULL, &e), 0);
+	classifier_free(c);
+	assert_int_equal(
+		classifier_new(&(struct classifier_config){.max_tables = CLS_TABLES_MAX + 1}, &c),
+		-EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_as_the_reference),
+		cmocka_unit_test(stays_right_while_it_changes),
+		cmocka_unit_test(changes_wait_for_their_commit),
+		cmocka_unit_test(refuses_what_is_no_rule),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
