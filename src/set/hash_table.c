@@ -2,7 +2,7 @@
 /* hash_table: single keys, walks, expiry and transactions; see hash_table.h. */
 #include "set/hash_table_internal.h"
 
-enum { STEPS_PER_SEGMENT = 16, ALARMS_MAX = 4 /* for one key */ };
+enum { STEPS_A_SEGMENT = 4, STEPS_A_BUILD = 128, ALARMS_MAX = 4 /* for one key */ };
 
 const struct hash_table_ops *const hash_table_variants[] = {
 #ifdef __x86_64__
@@ -36,23 +36,13 @@ int hash_table_new(const struct hash_table_config *config, struct hash_table **o
 	t->key_len = config->key_len;
 	t->key_size = config->key_len <= 4 ? 0 : (config->key_len + 7) & ~7U;
 	t->bytes = sizeof(*t);
-	int err = root_new(t);
+	int err = dir_new(t);
 	if (err) {
 		free(t);
 		return err;
 	}
 	*out = t;
 	return 0;
-}
-
-/* The next segment behind `from` in the directory, each one once. */
-static struct hash_segment *next_segment(const struct hash_root *root, size_t *from)
-{
-	if (*from >> root->depth)
-		return NULL;
-	struct hash_segment *seg = entry_segment(LOAD_ACQUIRE(&root->entry[*from]));
-	*from += (size_t)1 << (root->depth - seg->depth);
-	return seg;
 }
 
 static void free_records(struct hash_table *t, struct hash_segment *seg)
@@ -73,14 +63,14 @@ static void free_records(struct hash_table *t, struct hash_segment *seg)
 static void table_free(struct rcu_head *head)
 {
 	struct hash_table *t = container_of(head, struct hash_table, rcu);
+	struct segment_walk w = {t->root};
 	struct hash_segment *seg;
-	size_t next = 0;
 
-	while ((seg = next_segment(t->root, &next))) {
+	while ((seg = segment_next(&w))) {
 		free_records(t, seg);
 		segment_free_now(seg);
 	}
-	free(t->root);
+	dir_free(t->root);
 	free(t->heap);
 	free(t);
 }
@@ -103,23 +93,16 @@ struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
 {
 	for (;;) {
 		struct hash_root *root = LOAD_ACQUIRE(&t->root);
-		uint64_t entry = LOAD_ACQUIRE(&root->entry[entry_index(root, at)]);
+		uint64_t entry = entry_load(root, at);
 		struct hash_segment *seg = entry_segment(entry);
-		unsigned n = (unsigned)(entry >> ENTRY_SHIFT), home = home_of(at, n);
 		/* All the lines that are needed at once, not one after the other. */
-		__builtin_prefetch(&seg->bucket[home], 1);
-		__builtin_prefetch((const uint8_t *)&seg->bucket[n] + home, 1);
+		__builtin_prefetch(&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))], 1);
+		__builtin_prefetch(seg->fill, 1);
 		spin_lock(&seg->lock);
 		if (!seg->retired)
 			return seg;
 		spin_unlock(&seg->lock);
 	}
-}
-
-const uint8_t *segment_key(const struct hash_table *t, const struct hash_segment *seg,
-			   unsigned slot, const uint32_t *tag)
-{
-	return t->key_size ? seg->keys + (size_t)slot * t->key_size : (const uint8_t *)tag;
 }
 
 uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot)
@@ -141,8 +124,7 @@ static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
 
 	for (; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
-		if (key_equal(segment_key(t, pos->seg, b * SLOTS + i, &bucket->tag[i]), pos->key,
-			      t->key_len))
+		if (key_equal(slot_key(t, pos->seg, b * SLOTS + i), pos->key, t->key_len))
 			out |= 1U << i;
 	}
 	return out;
@@ -248,9 +230,12 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value)
 	if (!column)
 		return -ENOMEM;
 	int err = c == HASH_EXPIRES ? note_due(pos->t, pos->seg, value) : 0;
-	if (!err)
-		STORE(&column[pos->slot], value);
-	return err;
+	if (err)
+		return err;
+	if (c == HASH_EXPIRES)
+		bucket_due_lower(pos->seg, pos->slot / SLOTS, value);
+	STORE(&column[pos->slot], value);
+	return 0;
 }
 
 /* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
@@ -334,19 +319,17 @@ void hash_table_each(const struct hash_table *t,
 				uint64_t expires),
 		     void *ctx)
 {
-	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	struct segment_walk w = {LOAD_ACQUIRE(&t->root)};
 	struct hash_segment *seg;
-	size_t next = 0;
 
-	while ((seg = next_segment(root, &next)))
+	while ((seg = segment_next(&w)))
 		for (unsigned b = 0; b < seg->n_buckets; b++) {
 			uint32_t m =
 				LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
 			for (; m; m &= m - 1) {
 				unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
 				uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
-				fn(ctx, slot_elem(t, seg, slot),
-				   segment_key(t, seg, slot, &seg->bucket[b].tag[i]),
+				fn(ctx, slot_elem(t, seg, slot), slot_key(t, seg, slot),
 				   end ? end : UINT64_MAX);
 			}
 		}
@@ -354,31 +337,52 @@ void hash_table_each(const struct hash_table *t,
 
 /* --- expiry --------------------------------------------------------------------------------- */
 
-/* The earliest expiry left in a locked segment, once up to *budget that are due were taken out. */
-static uint64_t scan(struct hash_table *t, struct hash_segment *seg, uint64_t now, unsigned *budget,
-		     unsigned *n, bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
+struct expiring {
+	struct hash_table *t;
+	uint64_t now;
+	unsigned budget, n;
+	bool (*fn)(void *ctx, struct set_elem *e);
+	void *ctx;
+};
+
+/* The earliest expiry left in a bucket that is due; 0: none. */
+static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsigned b)
 {
-	const uint64_t *expires = seg->column[HASH_EXPIRES];
+	struct hash_table *t = x->t;
+	const uint64_t *expires = &seg->column[HASH_EXPIRES][b * SLOTS];
+	uint32_t m = seg->bucket[b].head >> t->next_shift & VIEW_BITS;
 	uint64_t least = UINT64_MAX;
 
-	for (unsigned b = 0; expires && b < seg->n_buckets; b++) {
-		uint32_t m = seg->bucket[b].head >> t->next_shift & VIEW_BITS;
-		for (; m; m &= m - 1) {
-			unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
-			uint64_t end = LOAD(&expires[slot]);
-			if (!end)
-				continue;
-			if (end <= now && *n < *budget && !fn(ctx, slot_elem(t, seg, slot)))
-				*budget = *n;
-			if (end > now || *n == *budget) {
-				least = MIN(least, end);
-				continue;
-			}
-			uint64_t record = segment_word(seg, HASH_RECORD, slot);
-			if (slot_drop(t, seg, slot) && record)
-				t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
-			++*n;
+	for (; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
+		uint64_t end = LOAD(&expires[i]);
+		if (!end)
+			continue;
+		if (end <= x->now && x->n < x->budget && !x->fn(x->ctx, slot_elem(t, seg, slot)))
+			x->budget = x->n;
+		if (end > x->now || x->n == x->budget) {
+			least = MIN(least, end);
+			continue;
 		}
+		uint64_t record = segment_word(seg, HASH_RECORD, slot);
+		if (slot_drop(t, seg, slot) && record)
+			t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
+		x->n++;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+/* The earliest expiry left in a locked segment. */
+static uint64_t expire_segment(struct expiring *x, struct hash_segment *seg)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b++) {
+		uint64_t *due = bucket_due(seg, b);
+		if (*due && *due <= x->now)
+			*due = expire_bucket(x, seg, b);
+		if (*due)
+			least = MIN(least, *due);
 	}
 	return least;
 }
@@ -401,29 +405,27 @@ static uint64_t any_place(const struct hash_table *t, const struct hash_segment 
 	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
 
 	for (unsigned b = 0; b < seg->n_buckets; b++)
-		if (seg->fill[b]) {
-			const uint32_t *tag = &seg->bucket[b].tag[0];
-			const uint8_t *key = segment_key(t, seg, b * SLOTS, tag);
-			return t->ops->place(&root->key, key, t->key_len).at;
-		}
+		if (bucket_fill(seg, b))
+			return t->ops->place(&root->key, slot_key(t, seg, b * SLOTS), t->key_len)
+				.at;
 	return 0;
 }
 
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
 			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
+	struct expiring x = {t, now, budget, 0, fn, ctx};
 	struct hash_segment *seg;
-	unsigned n = 0;
 
-	while (n < budget && *steps && (seg = due_segment(t, now))) {
-		uint64_t due = scan(t, seg, now, &budget, &n, fn, ctx);
+	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
+		uint64_t due = expire_segment(&x, seg);
 		spin_lock(&t->lock);
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
-		*steps -= MIN(*steps, STEPS_PER_SEGMENT);
-		segment_shrink(t, seg, any_place(t, seg));
+		bool built = segment_shrink(t, seg, any_place(t, seg));
+		*steps -= MIN(*steps, built ? (unsigned)STEPS_A_BUILD : (unsigned)STEPS_A_SEGMENT);
 	}
-	return n;
+	return x.n;
 }
 
 uint64_t hash_table_next_due(const struct hash_table *t)
@@ -436,13 +438,14 @@ uint64_t hash_table_next_due(const struct hash_table *t)
 
 static uint64_t expired_in(const struct hash_table *t, const struct hash_segment *seg, uint64_t now)
 {
-	const uint64_t *expires = seg->column[HASH_EXPIRES];
 	uint64_t n = 0;
 
-	for (unsigned b = 0; expires && b < seg->n_buckets; b++) {
+	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b++) {
+		uint64_t due = *bucket_due(seg, b);
 		uint32_t m = LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
-		for (; m; m &= m - 1) {
-			uint64_t end = LOAD(&expires[b * SLOTS + (unsigned)__builtin_ctz(m)]);
+		for (; due && due <= now && m; m &= m - 1) {
+			uint64_t end = segment_word(seg, HASH_EXPIRES,
+						    b * SLOTS + (unsigned)__builtin_ctz(m));
 			n += end && end <= now;
 		}
 	}
@@ -518,18 +521,22 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 			uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
 			if (stays) {
 				note_due(t, seg, end); /* the heap has room for every segment */
+				if (end)
+					bucket_due_lower(seg, b[k], end);
 				continue;
 			}
 			seg->kept--;
 			lost = true;
-			rescan |= end && end == seg->due;
+			rescan |= end != 0;
 			if (record)
 				t->config.record_free(NULL, (void *)(uintptr_t)record);
 		}
 	}
 	if (rescan) {
-		unsigned none = 0;
-		uint64_t due = scan(t, seg, 0, &none, &none, NULL, NULL);
+		struct expiring x = {.t = t};
+		for (unsigned k = 0; k < 2; k++)
+			*bucket_due(seg, b[k]) = expire_bucket(&x, seg, b[k]);
+		uint64_t due = expire_segment(&x, seg);
 		spin_lock(&t->lock);
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);

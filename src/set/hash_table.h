@@ -133,8 +133,8 @@ void hash_table_each(const struct hash_table *t,
 
 /*
  * Takes out up to `budget` elements whose time has come; fn is told of each before it goes (and its
- * record with it) and may say false: then it stays and that is the end. 16 of *steps are spent on a
- * segment; also ends when they are used up.
+ * record with it) and may say false: then it stays and that is the end. 4 of *steps are spent on
+ * a segment, 128 where it was built anew; also ends when they are used up.
  */
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
 			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash_table_grow: segments built anew: larger, smaller, as two, as one; the directory; the alarm.
+ * hash_table_grow: segments built anew: larger, smaller, as two, as one; the alarm.
  *
  * Always the same steps: the old segment is locked, the new ones are complete (and locked where a
  * key is about to go in), the directory is led to them under the table's lock, the old one is
  * marked retired and handed to rcu. A failure on the way leaves everything as it was.
  */
-#include <sys/random.h>
-
 #include "set/hash_table_internal.h"
 
 enum {
@@ -22,8 +20,7 @@ enum {
 
 static size_t keys_offset(unsigned n_buckets)
 {
-	return sizeof(struct hash_segment) + n_buckets * sizeof(struct hash_bucket) +
-	       ((n_buckets + 7) & ~7U);
+	return sizeof(struct hash_segment) + n_buckets * sizeof(struct hash_bucket);
 }
 
 static size_t segment_size(const struct hash_table *t, unsigned n_buckets)
@@ -32,22 +29,27 @@ static size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 	return (size + 63) & ~(size_t)63;
 }
 
-static size_t column_size(const struct hash_segment *seg)
+static size_t column_size(const struct hash_segment *seg, enum hash_column c)
 {
-	return (size_t)seg->n_buckets * SLOTS * sizeof(uint64_t);
+	size_t words = (size_t)seg->n_buckets * (c == HASH_EXPIRES ? SLOTS + 1 : SLOTS);
+	return words * sizeof(uint64_t);
 }
 
-static size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
+static size_t columns_bytes(const struct hash_segment *seg)
 {
-	size_t bytes = segment_size(t, seg->n_buckets);
+	size_t bytes = 0;
 	for (unsigned c = 0; c < HASH_COLUMNS; c++)
-		bytes += seg->column[c] ? column_size(seg) : 0;
+		bytes += seg->column[c] ? column_size(seg, c) : 0;
 	return bytes;
 }
 
+size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
+{
+	return segment_size(t, seg->n_buckets) + columns_bytes(seg);
+}
+
 /* The new segment is locked. */
-static struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets,
-					unsigned depth)
+struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth)
 {
 	size_t fixed = keys_offset(n_buckets);
 	struct hash_segment *seg = aligned_alloc(64, segment_size(t, n_buckets));
@@ -59,7 +61,6 @@ static struct hash_segment *segment_new(const struct hash_table *t, unsigned n_b
 	seg->n_buckets = (uint16_t)n_buckets;
 	seg->due = UINT64_MAX;
 	seg->heap_pos = DUE_NOWHERE;
-	seg->fill = (uint8_t *)&seg->bucket[n_buckets];
 	seg->keys = (uint8_t *)seg + fixed;
 	return seg;
 }
@@ -81,29 +82,41 @@ static void segment_free_rcu(struct rcu_head *head)
 uint64_t *segment_column(struct hash_table *t, struct hash_segment *seg, enum hash_column c)
 {
 	if (!seg->column[c]) {
-		uint64_t *column = calloc(1, column_size(seg));
+		uint64_t *column = calloc(1, column_size(seg, c));
 		if (!column)
 			return NULL;
 		__atomic_fetch_or(&t->columns, 1U << c, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&t->bytes, column_size(seg), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->bytes, column_size(seg, c), __ATOMIC_RELAXED);
 		STORE_RELEASE(&seg->column[c], column);
 	}
 	return seg->column[c];
+}
+
+/* The bucket that takes a key, or -1 if both of its are full. */
+static int bucket_for(const struct hash_segment *seg, const uint8_t *fill, uint64_t at)
+{
+	unsigned b = home_of(at, seg->n_buckets);
+
+	if (fill[b] < SLOTS)
+		return (int)b;
+	b = second_of(at, seg->n_buckets);
+	return fill[b] < SLOTS ? (int)b : -1;
 }
 
 bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_place place,
 		   const uint8_t *key, const uint64_t word[HASH_COLUMNS], uint32_t views,
 		   unsigned *slot)
 {
-	unsigned home = home_of(place.at, seg->n_buckets), b = home;
+	unsigned home = home_of(place.at, seg->n_buckets), b = home, i = bucket_fill(seg, b);
 
-	if (seg->fill[b] == SLOTS) {
+	if (i == SLOTS) {
 		b = second_of(place.at, seg->n_buckets);
-		if (seg->fill[b] == SLOTS)
+		i = bucket_fill(seg, b);
+		if (i == SLOTS)
 			return false;
 	}
-	unsigned i = seg->fill[b]++;
 	struct hash_bucket *bucket = &seg->bucket[b];
+	seg->fill[b / 2] += (uint8_t)(1U << b % 2 * 4);
 	*slot = b * SLOTS + i;
 	STORE(&bucket->tag[i], place.tag);
 	if (t->key_size)
@@ -111,6 +124,8 @@ bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_p
 	for (unsigned c = 0; c < HASH_COLUMNS; c++)
 		if (word[c])
 			STORE(&seg->column[c][*slot], word[c]);
+	if (word[HASH_EXPIRES])
+		bucket_due_lower(seg, b, word[HASH_EXPIRES]);
 	seg->used++;
 	seg->kept++;
 	STORE_RELEASE(&bucket->head, bucket->head | views << i);
@@ -121,57 +136,75 @@ bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_p
 
 /* --- what a segment holds ------------------------------------------------------------------- */
 
-struct kept {
-	struct hash_place place;
-	const struct hash_segment *seg;
-	uint16_t slot;
-	uint32_t views; /* its bits in the head, as if in slot 0 */
+/* The keys of one segment, or some of them, on their way to another. */
+struct load {
+	const struct hash_segment *from;
+	struct hash_kept kept[SLOTS_MAX];
+	unsigned n;
 };
 
-static unsigned collect(const struct hash_table *t, const struct hash_segment *seg,
-			struct kept *out)
+static void collect(const struct hash_table *t, const struct hash_segment *seg, struct load *out)
 {
-	const struct hash_key *key = &LOAD_ACQUIRE(&t->root)->key;
-	unsigned n = 0;
-
-	for (unsigned b = 0; b < seg->n_buckets; b++) {
-		const struct hash_bucket *bucket = &seg->bucket[b];
-		uint32_t m = (bucket->head | bucket->head >> VIEW_SHIFT) & VIEW_BITS;
-		for (; m; m &= m - 1) {
-			unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
-			out[n++] = (struct kept){
-				t->ops->place(key, segment_key(t, seg, slot, &bucket->tag[i]),
-					      t->key_len),
-				seg, (uint16_t)slot, bucket->head >> i & (1U | 1U << VIEW_SHIFT)};
-		}
-	}
-	return n;
+	out->from = seg;
+	out->n = t->ops->collect(t, &LOAD_ACQUIRE(&t->root)->key, seg, out->kept);
 }
 
-/* Puts them all in; 0, -ENOMEM, -ENOSPC if buckets are full. */
-static int fill(struct hash_table *t, struct hash_segment *seg, const struct kept *kept, unsigned n)
+/* Puts the cells of a column into a new segment. 0 or -ENOMEM. */
+static int fill_column(struct hash_table *t, struct hash_segment *seg, enum hash_column c,
+		       const struct load *l, const uint16_t *slot)
 {
-	uint64_t due = UINT64_MAX;
+	const uint64_t *from = l->from->column[c];
 
-	for (unsigned k = 0; k < n; k++) {
-		const struct kept *it = &kept[k];
-		const struct hash_segment *from = it->seg;
-		const uint32_t *tag = &from->bucket[it->slot / SLOTS].tag[it->slot % SLOTS];
-		uint64_t word[HASH_COLUMNS];
-		unsigned slot;
-		for (unsigned c = 0; c < HASH_COLUMNS; c++) {
-			word[c] = segment_word(from, c, it->slot);
-			if (word[c] && !segment_column(t, seg, c))
-				return -ENOMEM;
+	for (unsigned k = 0; from && k < l->n; k++) {
+		uint64_t word = LOAD(&from[l->kept[k].slot]);
+		if (!word)
+			continue;
+		if (!segment_column(t, seg, c))
+			return -ENOMEM;
+		seg->column[c][slot[k]] = word;
+		if (c == HASH_EXPIRES) {
+			bucket_due_lower(seg, slot[k] / SLOTS, word);
+			seg->due = MIN(seg->due, word); /* it stands in no heap yet */
 		}
-		if (word[HASH_EXPIRES])
-			due = MIN(due, word[HASH_EXPIRES]);
-		if (!segment_place(t, seg, it->place, segment_key(t, from, it->slot, tag), word,
-				   it->views, &slot))
-			return -ENOSPC;
 	}
-	seg->due = due; /* it stands in no heap yet */
 	return 0;
+}
+
+/* Puts them all into a new segment; 0, -ENOMEM, -ENOSPC if buckets are full. */
+static int fill(struct hash_table *t, struct hash_segment *seg, const struct load *l)
+{
+	uint8_t used[BUCKETS_MAX];
+	uint16_t slot[SLOTS_MAX];
+	int err = 0;
+
+	for (unsigned b = 0; b < seg->n_buckets; b++)
+		used[b] = (uint8_t)bucket_fill(seg, b);
+	for (unsigned k = 0; k < l->n; k++) {
+		const struct hash_kept *it = &l->kept[k];
+		const struct hash_bucket *old = &l->from->bucket[it->slot / SLOTS];
+		unsigned home = home_of(it->low, seg->n_buckets);
+		int b = bucket_for(seg, used, it->low);
+		if (b < 0)
+			return -ENOSPC;
+		unsigned i = used[b]++;
+		struct hash_bucket *bucket = &seg->bucket[b];
+		slot[k] = (uint16_t)((unsigned)b * SLOTS + i);
+		bucket->tag[i] = old->tag[it->slot % SLOTS];
+		bucket->head |= ((it->views & 1U) | (uint32_t)(it->views >> 1) << VIEW_SHIFT) << i;
+		if ((unsigned)b != home)
+			seg->bucket[home].head |= OVERFLOWED;
+	}
+	for (unsigned b = 0; b < seg->n_buckets; b += 2)
+		seg->fill[b / 2] =
+			(uint8_t)(used[b] | (b + 1 < seg->n_buckets ? used[b + 1] << 4 : 0));
+	seg->used += (uint16_t)l->n;
+	seg->kept += (uint16_t)l->n;
+	for (unsigned k = 0; t->key_size && k < l->n; k++)
+		memcpy(seg->keys + (size_t)slot[k] * t->key_size,
+		       l->from->keys + (size_t)l->kept[k].slot * t->key_size, t->key_size);
+	for (unsigned c = 0; c < HASH_COLUMNS && !err; c++)
+		err = fill_column(t, seg, c, l, slot);
+	return err;
 }
 
 static unsigned buckets_for(unsigned n)
@@ -181,99 +214,46 @@ static unsigned buckets_for(unsigned n)
 	return (n * LOAD_DEN + SLOTS * LOAD_NUM - 1) / (SLOTS * LOAD_NUM);
 }
 
-/* A segment of at least n_buckets with these keys. 0, -ENOMEM, -ENOSPC if the largest is too small.
+/* Frees a segment that was shown to nobody; its columns have been accounted for. */
+static void unbuild(struct hash_table *t, struct hash_segment *seg)
+{
+	__atomic_fetch_sub(&t->bytes, columns_bytes(seg), __ATOMIC_RELAXED);
+	segment_free_now(seg);
+}
+
+/*
+ * A segment of at least n_buckets with the keys of one or two others (NULL). 0, -ENOMEM, -ENOSPC if
+ * the largest is too small.
  */
-static int build(struct hash_table *t, const struct kept *kept, unsigned n, unsigned n_buckets,
-		 unsigned depth, struct hash_segment **out)
+static int build(struct hash_table *t, const struct load *l, const struct load *more,
+		 unsigned n_buckets, unsigned depth, struct hash_segment **out)
 {
 	for (; n_buckets <= BUCKETS_MAX; n_buckets += 1 + n_buckets / 8) {
 		struct hash_segment *seg = segment_new(t, n_buckets, depth);
 		if (!seg)
 			return -ENOMEM;
-		int err = fill(t, seg, kept, n);
+		int err = fill(t, seg, l);
+		if (!err && more)
+			err = fill(t, seg, more);
 		if (!err) {
 			*out = seg;
 			return 0;
 		}
-		for (unsigned c = 0; c < HASH_COLUMNS; c++)
-			if (seg->column[c])
-				__atomic_fetch_sub(&t->bytes, column_size(seg), __ATOMIC_RELAXED);
-		segment_free_now(seg);
+		unbuild(t, seg);
 		if (err != -ENOSPC)
 			return err;
 	}
 	return -ENOSPC;
 }
 
-/* --- directory ------------------------------------------------------------------------------ */
+/* --- taking a place ------------------------------------------------------------------------- */
 
-static struct hash_root *root_alloc(unsigned depth)
-{
-	size_t size = sizeof(struct hash_root) + (sizeof(uint64_t) << depth);
-	struct hash_root *r = aligned_alloc(64, (size + 63) & ~(size_t)63);
-	if (r)
-		r->depth = depth;
-	return r;
-}
-
-static size_t root_bytes(unsigned depth)
-{
-	return sizeof(struct hash_root) + (sizeof(uint64_t) << depth);
-}
-
-static uint64_t entry_of(const struct hash_segment *seg)
-{
-	return (uint64_t)(uintptr_t)seg | (uint64_t)seg->n_buckets << ENTRY_SHIFT;
-}
-
-int root_new(struct hash_table *t)
-{
-	struct hash_root *r = root_alloc(0);
-	struct hash_segment *seg = segment_new(t, 1, 0);
-	if (!r || !seg || getrandom(&r->key, sizeof(r->key), 0) != sizeof(r->key)) {
-		int err = r && seg ? -EIO : -ENOMEM;
-		free(r);
-		segment_free_now(seg);
-		return err;
-	}
-	seg->lock = 0;
-	r->entry[0] = entry_of(seg);
-	t->root = r;
-	t->n_segments = 1;
-	t->bytes += segment_bytes(t, seg) + root_bytes(0);
-	return 0;
-}
-
-static void root_free_rcu(struct rcu_head *head)
-{
-	free(container_of(head, struct hash_root, rcu));
-}
-
-/* The table's lock is held: a directory of another depth takes the place of the present one. */
-static int root_resize(struct hash_table *t, unsigned depth)
-{
-	struct hash_root *old = t->root, *r = root_alloc(depth);
-	if (!r)
-		return -ENOMEM;
-	r->key = old->key;
-	for (size_t i = 0; i < (size_t)1 << depth; i++)
-		r->entry[i] = old->entry[depth > old->depth ? i >> (depth - old->depth)
-							    : i << (old->depth - depth)];
-	STORE_RELEASE(&t->root, r);
-	__atomic_fetch_add(&t->bytes, root_bytes(depth) - root_bytes(old->depth), __ATOMIC_RELAXED);
-	rcu_defer(t->config.rcu, &old->rcu, root_free_rcu, root_bytes(old->depth));
-	return 0;
-}
-
-/* The table's lock is held: all entries of seg's share of the directory lead to it. */
+/* The table's lock is held: seg takes its place in directory and heap. */
 static void lead_to(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 {
-	struct hash_root *r = t->root;
-	size_t n = (size_t)1 << (r->depth - seg->depth), first = entry_index(r, at) & ~(n - 1);
-
-	for (size_t i = 0; i < n; i++)
-		STORE_RELEASE(&r->entry[first + i], entry_of(seg));
 	uint64_t due = seg->due;
+
+	dir_lead(t, seg, at);
 	seg->due = UINT64_MAX;
 	due_lower(t, seg, due);
 }
@@ -312,13 +292,6 @@ static void replace(struct hash_table *t, struct hash_segment *old, struct hash_
 	discard(t, old);
 }
 
-static void unbuild(struct hash_table *t, struct hash_segment *seg)
-{
-	__atomic_fetch_sub(&t->bytes, segment_bytes(t, seg) - segment_size(t, seg->n_buckets),
-			   __ATOMIC_RELAXED);
-	segment_free_now(seg);
-}
-
 /* --- growing -------------------------------------------------------------------------------- */
 
 /* Puts two halves in the place of old: the table's lock, room in heap and directory. */
@@ -331,8 +304,8 @@ static int replace_by_two(struct hash_table *t, struct hash_segment *old,
 	__atomic_fetch_add(&t->n_segments, 1, __ATOMIC_RELAXED);
 	if (t->heap_cap)
 		err = due_reserve(t);
-	if (!err && old->depth == t->root->depth)
-		err = root_resize(t, old->depth + 1U);
+	if (!err)
+		err = dir_deepen(t, at, old->depth + 1U);
 	if (!err) {
 		uint64_t bit = 1ULL << (63 - old->depth);
 		take_down(t, old);
@@ -345,41 +318,50 @@ static int replace_by_two(struct hash_table *t, struct hash_segment *old,
 	return err;
 }
 
-static int split(struct hash_pos *pos, struct kept *kept, unsigned n)
+/* Divides the keys of a segment by the bit that splits it. */
+static void divide(const struct load *all, struct load half[2])
+{
+	half[0].from = half[1].from = all->from;
+	half[0].n = half[1].n = 0;
+	for (unsigned k = 0; k < all->n; k++) {
+		half[0].kept[half[0].n] = half[1].kept[half[1].n] = all->kept[k];
+		half[0].n += !all->kept[k].high;
+		half[1].n += all->kept[k].high;
+	}
+}
+
+static int split(struct hash_pos *pos, const struct load *all)
 {
 	struct hash_table *t = pos->t;
-	struct hash_segment *old = pos->seg, *half[2] = {NULL};
+	struct hash_segment *old = pos->seg, *seg[2] = {NULL};
 	uint64_t bit = 1ULL << (63 - old->depth);
-	unsigned low = 0;
+	struct load half[2];
 	int err = -ENOSPC;
 
 	/* A random hash cuts in halves, and no segment is much deeper than the others. */
 	if (1ULL << old->depth > (uint64_t)DIRECTORY_SLACK * LOAD(&t->n_segments))
 		return err;
-	for (unsigned k = 0; k < n; k++)
-		if (!(kept[k].place.at & bit)) {
-			struct kept swap = kept[k];
-			kept[k] = kept[low];
-			kept[low++] = swap;
-		}
-	if (!low || low == n)
+	divide(all, half);
+	if (!half[0].n || !half[1].n)
 		return err;
-	err = build(t, kept, low, buckets_for(low + 1), old->depth + 1U, &half[0]);
+	for (unsigned h = 0; h < 2; h++) {
+		err = build(t, &half[h], NULL, buckets_for(half[h].n + 1), old->depth + 1U,
+			    &seg[h]);
+		if (err)
+			break;
+	}
 	if (!err)
-		err = build(t, kept + low, n - low, buckets_for(n - low + 1), old->depth + 1U,
-			    &half[1]);
-	if (!err)
-		err = replace_by_two(t, old, half, pos->at);
+		err = replace_by_two(t, old, seg, pos->at);
 	if (err) {
 		for (unsigned h = 0; h < 2; h++)
-			if (half[h])
-				unbuild(t, half[h]);
+			if (seg[h])
+				unbuild(t, seg[h]);
 		return err;
 	}
-	account(t, half[0]);
-	account(t, half[1]);
-	pos->seg = half[pos->at & bit ? 1 : 0];
-	spin_unlock(&half[pos->at & bit ? 0 : 1]->lock);
+	account(t, seg[0]);
+	account(t, seg[1]);
+	pos->seg = seg[pos->at & bit ? 1 : 0];
+	spin_unlock(&seg[pos->at & bit ? 0 : 1]->lock);
 	discard(t, old);
 	return 0;
 }
@@ -390,22 +372,23 @@ int segment_grow(struct hash_pos *pos)
 {
 	struct hash_table *t = pos->t;
 	struct hash_segment *old = pos->seg, *seg;
-	struct kept kept[SLOTS_MAX];
-	unsigned n = collect(t, old, kept), want = buckets_for(n + 1);
+	struct load all;
 	int err = -ENOSPC;
 
+	collect(t, old, &all);
+	unsigned want = buckets_for(all.n + 1);
 	/* It is full of what stands there, not of what was deleted: then it must grow. */
-	if (want <= old->n_buckets && n * 10U > old->used * 9U)
+	if (want <= old->n_buckets && all.n * 10U > old->used * 9U)
 		want = old->n_buckets + 1U + old->n_buckets / 8U;
 	if (want <= BUCKETS_MAX)
-		err = build(t, kept, n, want, old->depth, &seg);
+		err = build(t, &all, NULL, want, old->depth, &seg);
 	if (!err) {
 		replace(t, old, seg, pos->at);
 		pos->seg = seg;
 		return 0;
 	}
 	if (err == -ENOSPC)
-		err = split(pos, kept, n);
+		err = split(pos, &all);
 	if (err != -ENOSPC || t->rebuilding)
 		return err;
 	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
@@ -423,12 +406,10 @@ int segment_grow(struct hash_pos *pos)
 static struct hash_segment *buddy_lock(struct hash_table *t, const struct hash_segment *seg,
 				       uint64_t at)
 {
-	struct hash_root *r = t->root;
-
 	if (!seg->depth)
 		return NULL;
 	struct hash_segment *other =
-		entry_segment(r->entry[entry_index(r, at ^ 1ULL << (64 - seg->depth))]);
+		entry_segment(entry_load(t->root, at ^ 1ULL << (64 - seg->depth)));
 	if (other->depth != seg->depth || !spin_try(&other->lock))
 		return NULL;
 	if (buckets_for(other->kept + seg->kept) <= BUCKETS_MAX / 2)
@@ -437,33 +418,16 @@ static struct hash_segment *buddy_lock(struct hash_table *t, const struct hash_s
 	return NULL;
 }
 
-/* The table's lock is held: halves the directory while no segment needs all of it. */
-static void root_shrink(struct hash_table *t)
-{
-	struct hash_root *r = t->root;
-	unsigned deepest = 0;
-
-	if (t->n_segments > 1U << r->depth >> 2)
-		return;
-	for (size_t i = 0; i < (size_t)1 << r->depth;) {
-		const struct hash_segment *seg = entry_segment(r->entry[i]);
-		deepest = MAX(deepest, seg->depth);
-		i += (size_t)1 << (r->depth - seg->depth);
-	}
-	if (deepest < r->depth)
-		root_resize(t, deepest);
-}
-
 /* Both are locked. */
 static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_segment *other,
 		  uint64_t at)
 {
-	struct kept kept[SLOTS_MAX];
+	struct load a, b;
 	struct hash_segment *both;
-	unsigned n = collect(t, seg, kept);
 
-	n += collect(t, other, kept + n);
-	if (build(t, kept, n, buckets_for(n + 1), seg->depth - 1U, &both)) {
+	collect(t, seg, &a);
+	collect(t, other, &b);
+	if (build(t, &a, &b, buckets_for(a.n + b.n + 1), seg->depth - 1U, &both)) {
 		spin_unlock(&seg->lock);
 		spin_unlock(&other->lock);
 		return;
@@ -474,37 +438,40 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 	take_down(t, other);
 	lead_to(t, both, at);
 	__atomic_fetch_sub(&t->n_segments, 1, __ATOMIC_RELAXED);
-	root_shrink(t);
+	dir_tidy(t, at);
 	spin_unlock(&t->lock);
 	spin_unlock(&both->lock);
 	discard(t, seg);
 	discard(t, other);
 }
 
-void segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
+bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 {
 	struct hash_segment *smaller, *other;
-	struct kept kept[SLOTS_MAX];
+	struct load all;
 
 	if (seg->kept * 4U >= seg->n_buckets * SLOTS || (seg->n_buckets == 1 && !seg->depth)) {
 		spin_unlock(&seg->lock);
-		return;
+		return false;
 	}
 	spin_lock(&t->lock);
 	other = buddy_lock(t, seg, at);
 	spin_unlock(&t->lock);
 	if (other) {
 		merge(t, seg, other, at);
-		return;
+		return true;
 	}
 	unsigned n = seg->kept, want = buckets_for(n + n / 4 + 1);
-	if (want >= seg->n_buckets ||
-	    build(t, kept, collect(t, seg, kept), want, seg->depth, &smaller)) {
-		spin_unlock(&seg->lock);
-		return;
+	if (want < seg->n_buckets) {
+		collect(t, seg, &all);
+		if (!build(t, &all, NULL, want, seg->depth, &smaller)) {
+			replace(t, seg, smaller, at);
+			spin_unlock(&smaller->lock);
+			return true;
+		}
 	}
-	replace(t, seg, smaller, at);
-	spin_unlock(&smaller->lock);
+	spin_unlock(&seg->lock);
+	return false;
 }
 
 /* --- the alarm ------------------------------------------------------------------------------ */
@@ -521,32 +488,40 @@ static void lock_all(struct hash_table *t)
 	}
 }
 
+/* Puts one key of t into `to`, in the views that it is in. */
+static int copy_one(struct hash_table *t, const struct hash_segment *seg, unsigned slot,
+		    uint32_t views, struct hash_table *to)
+{
+	uint64_t word[HASH_COLUMNS];
+	struct hash_pos pos;
+
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		word[c] = segment_word(seg, c, slot);
+	hash_table_lock(to, slot_key(t, seg, slot), &pos);
+	int err = hash_table_put(&pos, word);
+	if (!err) {
+		uint32_t *head = &pos.seg->bucket[pos.slot / SLOTS].head;
+		uint32_t both = (1U | 1U << VIEW_SHIFT) << pos.slot % SLOTS;
+		STORE(head, (*head & ~both) | views << pos.slot % SLOTS);
+	}
+	hash_table_unlock(&pos);
+	return err;
+}
+
 /* Puts all that is in t, under a new secret, into `to`. */
 static int copy_all(struct hash_table *t, struct hash_table *to)
 {
-	struct kept kept[SLOTS_MAX];
-	struct hash_root *r = t->root;
+	struct segment_walk w = {t->root};
+	struct hash_segment *seg;
+	struct load all;
 	int err = 0;
 
-	for (size_t i = 0; i < (size_t)1 << r->depth && !err;) {
-		struct hash_segment *seg = entry_segment(r->entry[i]);
-		unsigned n = collect(t, seg, kept);
-		i += (size_t)1 << (r->depth - seg->depth);
-		for (unsigned k = 0; k < n && !err; k++) {
-			unsigned slot = kept[k].slot;
-			uint32_t *tag = &seg->bucket[slot / SLOTS].tag[slot % SLOTS];
-			uint64_t word[HASH_COLUMNS];
-			struct hash_pos pos;
-			for (unsigned c = 0; c < HASH_COLUMNS; c++)
-				word[c] = segment_word(seg, c, slot);
-			hash_table_lock(to, segment_key(t, seg, slot, tag), &pos);
-			err = hash_table_put(&pos, word);
-			if (!err) {
-				uint32_t *head = &pos.seg->bucket[pos.slot / SLOTS].head;
-				uint32_t both = (1U | 1U << VIEW_SHIFT) << pos.slot % SLOTS;
-				STORE(head, (*head & ~both) | kept[k].views << pos.slot % SLOTS);
-			}
-			hash_table_unlock(&pos);
+	while (!err && (seg = segment_next(&w))) {
+		collect(t, seg, &all);
+		for (unsigned k = 0; k < all.n && !err; k++) {
+			uint32_t views = all.kept[k].views;
+			err = copy_one(t, seg, all.kept[k].slot,
+				       (views & 1) | views >> 1 << VIEW_SHIFT, to);
 		}
 	}
 	return err;
@@ -556,6 +531,8 @@ static int copy_all(struct hash_table *t, struct hash_table *to)
 static void take_over(struct hash_table *t, struct hash_table *from)
 {
 	struct hash_root *old = t->root;
+	struct segment_walk w = {old};
+	struct hash_segment *seg;
 
 	spin_lock(&t->lock);
 	STORE_RELEASE(&t->root, from->root);
@@ -565,27 +542,23 @@ static void take_over(struct hash_table *t, struct hash_table *from)
 	t->heap_cap = from->heap_cap;
 	t->n_segments = from->n_segments;
 	STORE(&t->bytes, from->bytes);
-	for (size_t i = 0; i < (size_t)1 << old->depth;) {
-		struct hash_segment *seg = entry_segment(old->entry[i]);
-		i += (size_t)1 << (old->depth - seg->depth);
+	while ((seg = segment_next(&w))) {
 		seg->retired = true;
 		spin_unlock(&seg->lock);
 		rcu_defer(t->config.rcu, &seg->rcu, segment_free_rcu, segment_bytes(t, seg));
 	}
 	spin_unlock(&t->lock);
-	rcu_defer(t->config.rcu, &old->rcu, root_free_rcu, root_bytes(old->depth));
+	dir_discard(t, old);
 	free(from);
 }
 
 static void unlock_all(struct hash_table *t)
 {
-	struct hash_root *r = t->root;
+	struct segment_walk w = {t->root};
+	struct hash_segment *seg;
 
-	for (size_t i = 0; i < (size_t)1 << r->depth;) {
-		struct hash_segment *seg = entry_segment(r->entry[i]);
-		i += (size_t)1 << (r->depth - seg->depth);
+	while ((seg = segment_next(&w)))
 		spin_unlock(&seg->lock);
-	}
 }
 
 static void keep_record(struct rcu *rcu, void *record)

@@ -32,7 +32,8 @@ _Static_assert(sizeof(struct hash_bucket) == 64, "a bucket is a cache line");
 
 struct hash_segment {
 	/* What readers look at. */
-	uint64_t *column[HASH_COLUMNS];
+	uint64_t
+		*column[HASH_COLUMNS]; /* HASH_EXPIRES goes on with a word a bucket: bucket_due() */
 	uint8_t *keys;
 	/* What writers do. */
 	uint32_t lock;
@@ -42,16 +43,27 @@ struct hash_segment {
 	uint16_t used, kept; /* slots written; of those in a view */
 	uint32_t heap_pos;   /* under the table's lock, as is due */
 	uint64_t due;
-	uint8_t *fill; /* a bucket: slots written */
-	struct rcu_head rcu;
+	union {
+		uint8_t fill[BUCKETS_MAX / 2]; /* a bucket: slots written, 4 bits */
+		struct rcu_head rcu;	       /* of a retired one */
+	} __attribute__((aligned(64)));
 	struct hash_bucket bucket[];
 };
 
-_Static_assert(offsetof(struct hash_segment, rcu) == 64, "who finds an element needs one line");
+_Static_assert(offsetof(struct hash_segment, fill) == 64, "who finds an element needs one line");
 _Static_assert(offsetof(struct hash_segment, bucket) == 128, "two lines before the buckets");
+_Static_assert(SLOTS < 16, "fill has 4 bits");
 
-/* Directory entries: a segment's address and its number of buckets. */
+/*
+ * The directory: 2^depth entries at the root, by the highest bits of the hash. Once that is at its
+ * deepest, an entry may lead to a part: entries for the bits that follow, each part as deep as its
+ * own segments need. So no step of growing copies more than a root or a part.
+ *
+ * An entry is a segment's address and its number of buckets, or with bit 0 a part's and its depth.
+ */
+enum { ROOT_DEPTH_MAX = 10 };
 #define ENTRY_SHIFT 48
+#define ENTRY_PART  1ULL
 
 _Static_assert(sizeof(void *) == 8, "addresses of user memory have 48 bits");
 
@@ -60,6 +72,19 @@ struct hash_root {
 	struct rcu_head rcu;
 	unsigned depth;
 	uint64_t entry[] __attribute__((aligned(64)));
+};
+
+struct hash_part {
+	struct rcu_head rcu;
+	uint64_t entry[];
+};
+
+/* A key of a segment: what is needed to place it in another one. */
+struct hash_kept {
+	uint32_t low; /* the lower half of its place: its two buckets */
+	uint16_t slot;
+	uint8_t views; /* bit 0 and 1: is in view 0 and 1 */
+	bool high;     /* the bit of its place that splits the segment */
 };
 
 struct due_slot {
@@ -95,6 +120,9 @@ struct hash_table_ops {
 	struct hash_place (*place)(const struct hash_key *k, const uint8_t *key, unsigned len);
 	/* Slots of a bucket with this tag, published or not. */
 	uint32_t (*compare)(const struct hash_bucket *b, uint32_t tag);
+	/* All keys that are in a view; returns how many. */
+	unsigned (*collect)(const struct hash_table *t, const struct hash_key *k,
+			    const struct hash_segment *seg, struct hash_kept *out);
 	uint64_t (*lookup)(const struct hash_table *t, const uint8_t *keys, size_t stride,
 			   uint64_t mask, const uint64_t *now, struct set_elem **hit);
 };
@@ -113,6 +141,21 @@ static inline struct hash_segment *entry_segment(uint64_t entry)
 	return (struct hash_segment *)(uintptr_t)(entry & ((1ULL << ENTRY_SHIFT) - 1));
 }
 
+static inline uint64_t *part_entry(const struct hash_root *r, uint64_t entry, uint64_t at)
+{
+	struct hash_part *p =
+		(struct hash_part *)(uintptr_t)((entry & ((1ULL << ENTRY_SHIFT) - 1)) - ENTRY_PART);
+	return &p->entry[at << r->depth >> (64 - (entry >> ENTRY_SHIFT))];
+}
+
+/* The entry of a segment. */
+static inline uint64_t entry_load(const struct hash_root *r, uint64_t at)
+{
+	uint64_t entry = LOAD_ACQUIRE(&r->entry[entry_index(r, at)]);
+	return entry & ENTRY_PART ? LOAD_ACQUIRE(part_entry(r, entry, at)) : entry;
+}
+
+/* The lower half of a place is enough for these. */
 static inline unsigned home_of(uint64_t at, unsigned n_buckets)
 {
 	return ((uint32_t)(at >> 16 & 0xffff) * n_buckets) >> 16;
@@ -121,6 +164,34 @@ static inline unsigned home_of(uint64_t at, unsigned n_buckets)
 static inline unsigned second_of(uint64_t at, unsigned n_buckets)
 {
 	return ((uint32_t)(at & 0xffff) * n_buckets) >> 16;
+}
+
+static inline unsigned bucket_fill(const struct hash_segment *seg, unsigned b)
+{
+	return seg->fill[b / 2] >> b % 2 * 4 & 15;
+}
+
+/*
+ * Where a segment with the column HASH_EXPIRES has, for a bucket, a time that no expiry in it is
+ * before; 0: nothing in it expires.
+ */
+static inline uint64_t *bucket_due(const struct hash_segment *seg, unsigned b)
+{
+	return &seg->column[HASH_EXPIRES][seg->n_buckets * SLOTS + b];
+}
+
+static inline void bucket_due_lower(const struct hash_segment *seg, unsigned b, uint64_t expires)
+{
+	uint64_t *due = bucket_due(seg, b);
+	if (expires && (!*due || expires < *due))
+		*due = expires;
+}
+
+static inline const uint8_t *slot_key(const struct hash_table *t, const struct hash_segment *seg,
+				      unsigned slot)
+{
+	return t->key_size ? seg->keys + (size_t)slot * t->key_size
+			   : (const uint8_t *)&seg->bucket[slot / SLOTS].tag[slot % SLOTS];
 }
 
 static inline struct set_elem *
@@ -157,19 +228,38 @@ static inline void spin_unlock(uint32_t *lock)
 /* hash_table.c */
 struct hash_segment *segment_lock(struct hash_table *t, uint64_t at);
 uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot);
-const uint8_t *segment_key(const struct hash_table *t, const struct hash_segment *seg,
-			   unsigned slot, const uint32_t *tag);
+
+/* hash_table_dir.c: the directory. Where it changes, the table's lock is held. */
+int dir_new(struct hash_table *t);
+void dir_free(struct hash_root *r); /* not the segments */
+/* Gives it up: it goes when no reader looks at it. */
+void dir_discard(struct hash_table *t, struct hash_root *r);
+/* Makes room for segments of this depth at a place; 0 or -ENOMEM. */
+int dir_deepen(struct hash_table *t, uint64_t at, unsigned depth);
+/* All entries of seg's share lead to it. */
+void dir_lead(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+/* Gives back what no segment at a place needs. */
+void dir_tidy(struct hash_table *t, uint64_t at);
+
+/* Each segment once. A walk begins as {root}. */
+struct segment_walk {
+	const struct hash_root *root;
+	uint64_t at;
+	bool done;
+};
+struct hash_segment *segment_next(struct segment_walk *w);
 
 /* hash_table_grow.c */
-int root_new(struct hash_table *t);
+struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth);
+size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg);
 void segment_free_now(struct hash_segment *seg);
 /* A column of a locked segment, made if need be; NULL: no memory. */
 uint64_t *segment_column(struct hash_table *t, struct hash_segment *seg, enum hash_column c);
 /* Makes room for another key; the new segment is locked. 0, -ENOMEM, -ENOSPC, -EAGAIN: lock anew.
  */
 int segment_grow(struct hash_pos *pos);
-/* Gives memory back if the segment is nearly empty; unlocks. */
-void segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+/* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
+bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 /* Writes a slot and shows it in the views of `head`; false: both buckets are full. */
 bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_place place,
 		   const uint8_t *key, const uint64_t word[HASH_COLUMNS], uint32_t views,

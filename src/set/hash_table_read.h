@@ -49,13 +49,22 @@ static inline void fetch_cells(const struct hash_table *t, const struct hash_seg
 	}
 }
 
+static inline void fetch_bucket(uint64_t entry, uint64_t at, bool cells)
+{
+	struct hash_segment *seg = entry_segment(entry);
+
+	__builtin_prefetch(&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))]);
+	if (cells)
+		__builtin_prefetch(seg);
+}
+
 static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 		       uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {
 	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
 	unsigned shift = LOAD_ACQUIRE(&t->read_shift), len = t->key_len;
 	struct hash_place place[64];
-	uint64_t entry[64], more = 0, found = 0, check = 0;
+	uint64_t entry[64], parts = 0, more = 0, found = 0, check = 0;
 	uint32_t slots[64];
 	bool cells = t->key_size || LOAD(&t->columns);
 
@@ -67,10 +76,17 @@ static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t s
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		entry[i] = LOAD_ACQUIRE(&root->entry[entry_index(root, place[i].at)]);
-		struct hash_segment *seg = entry_segment(entry[i]);
-		__builtin_prefetch(&seg->bucket[home_of(place[i].at, entry[i] >> ENTRY_SHIFT)]);
-		if (cells)
-			__builtin_prefetch(seg);
+		if (entry[i] & ENTRY_PART) {
+			__builtin_prefetch(part_entry(root, entry[i], place[i].at));
+			parts |= 1ULL << i;
+		} else {
+			fetch_bucket(entry[i], place[i].at, cells);
+		}
+	}
+	for (; parts; parts &= parts - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(parts);
+		entry[i] = LOAD_ACQUIRE(part_entry(root, entry[i], place[i].at));
+		fetch_bucket(entry[i], place[i].at, cells);
 	}
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
@@ -126,4 +142,24 @@ static struct hash_place place_of(const struct hash_key *k, const uint8_t *key, 
 static uint32_t compare(const struct hash_bucket *b, uint32_t tag)
 {
 	return COMPARE(b, tag);
+}
+
+static unsigned collect(const struct hash_table *t, const struct hash_key *k,
+			const struct hash_segment *seg, struct hash_kept *out)
+{
+	unsigned n = 0, len = t->key_len, down = 63U - seg->depth;
+
+	for (unsigned b = 0; b < seg->n_buckets; b++) {
+		uint32_t head = seg->bucket[b].head;
+		uint32_t m = (head | head >> VIEW_SHIFT) & VIEW_BITS;
+		for (; m; m &= m - 1) {
+			unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
+			uint64_t at = PLACE(k, slot_key(t, seg, slot), len).at;
+			out[n++] = (struct hash_kept){
+				(uint32_t)at, (uint16_t)slot,
+				(uint8_t)((head >> i & 1) | (head >> i >> VIEW_SHIFT & 1) << 1),
+				at >> down & 1};
+		}
+	}
+	return n;
 }

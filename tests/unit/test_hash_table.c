@@ -347,6 +347,18 @@ static struct hash_place weak_place(const struct hash_key *k, const uint8_t *key
 	return p;
 }
 
+static unsigned weak_collect(const struct hash_table *t, const struct hash_key *k,
+			     const struct hash_segment *seg, struct hash_kept *out)
+{
+	unsigned n = hash_table_scalar.collect(t, k, seg, out);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t at = weak_place(k, slot_key(t, seg, out[i].slot), t->key_len).at;
+		out[i].low = (uint32_t)at;
+		out[i].high = at >> (63 - seg->depth) & 1;
+	}
+	return n;
+}
+
 static uint64_t weak_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 			    uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {
@@ -366,6 +378,7 @@ static void alarm_raised(void **state)
 {
 	struct hash_table_ops ops = hash_table_scalar;
 	ops.place = weak_place;
+	ops.collect = weak_collect;
 	ops.lookup = weak_lookup;
 
 	for (unsigned forever = 0; forever < 2; forever++) {
