@@ -430,6 +430,7 @@ struct chain_decl {
 	struct expr *policy_expr;    /* unchecked: `policy $x` */
 	struct expr_list devices;    /* strings */
 	bool offload;
+	struct loc hook_loc, priority_loc, devices_loc;
 };
 
 enum { SETF_ANONYMOUS = 1, SETF_CONSTANT = 2, SETF_INTERVAL = 4, SETF_MAP = 8, SETF_TIMEOUT = 16,
@@ -456,7 +457,7 @@ struct set_decl {
 	struct stmt *stmts;	   /* given to every element */
 	/* EX_SET or NULL; the parsers give elements as a CO_ELEMENTS command of their own. */
 	struct expr *elements;
-	struct loc type_loc;
+	struct loc type_loc, loc; /* loc: of what the checks say of it as a whole */
 };
 
 enum tunnel_kind { TUNNEL_PLAIN, TUNNEL_VXLAN, TUNNEL_ERSPAN, TUNNEL_GENEVE };
@@ -470,6 +471,7 @@ struct tunnel_option {
 
 struct obj_decl {
 	enum obj_kind kind;
+	struct loc options_loc; /* where options are missed: the end of the name, as nft counts */
 	const char *comment;
 	union {
 		struct {
@@ -488,6 +490,7 @@ struct obj_decl {
 			struct {
 				const char *state;
 				uint32_t seconds;
+				struct loc loc;
 			} policy[16];
 			uint8_t n;
 		} timeout;
@@ -518,6 +521,7 @@ struct flowtable_decl {
 	int32_t priority, priority_offset;
 	struct expr_list devices;
 	bool offload, counter;
+	struct loc priority_loc;
 };
 
 /* --- Commands ----------------------------------------------------------------------------- */

@@ -180,7 +180,7 @@ struct set_decl *json_in_set(struct json_in *in, json_t *o, bool map)
 	json_members(in, o,
 		     NAMED "type map policy flags elem timeout gc-interval size count auto-merge "
 			   "stmt");
-	d->type_loc = in->loc;
+	d->type_loc = d->loc = in->loc;
 	type_of(in, json_need(in, o, "type"), "type", &d->key);
 	if (map) {
 		d->flags = SETF_MAP;
@@ -243,6 +243,7 @@ static void timeout_add(struct json_in *in, struct obj_decl *d, const char *stat
 		json_fail(in, "More than %u timeouts", n);
 	d->timeout.policy[n].state = arena_strndup(in->a, state, strlen(state));
 	d->timeout.policy[n].seconds = (uint32_t)seconds;
+	d->timeout.policy[n].loc = in->loc;
 	d->timeout.n++;
 }
 

@@ -108,6 +108,9 @@ static void finish(struct parser *p, struct cmd *c, struct loc start)
 	c->loc = parse_span(p, start);
 	if (!token_is_separator(p) && !token_is(p, T_EOF))
 		parse_syntax_error(p, "end of file or newline or semicolon");
+	/* The separator is part of the command, as nft counts. */
+	if (token_is_separator(p))
+		c->loc = loc_join(c->loc, token_loc(p));
 	token_next(p);
 	cmd_list_add(p->out, c);
 }

@@ -2,8 +2,6 @@
 /* parse_decl: the bodies of tables, chains, sets, maps and flowtables. */
 #include "lang/parser.h"
 
-static const char once[] = "You can only specify this once. This statement is duplicated.";
-
 /* --- Hooks, priorities, devices -------------------------------------------------------------- */
 
 /* A word that means something only after the whole line was read, as nft has it. */
@@ -43,13 +41,16 @@ static int32_t signed_number(struct parser *p, bool negative)
 }
 
 /* priority -10; priority filter + 5; priority $x */
-static void parse_priority(struct parser *p, struct expr **expr, int32_t *number, int32_t *offset)
+static void parse_priority(struct parser *p, struct expr **expr, int32_t *number, int32_t *offset,
+			   struct loc *loc)
 {
 	*expr = NULL;
 	*number = *offset = 0;
+	*loc = token_loc(p);
 	token_expect_kw(p, KW_PRIORITY);
 	if (token_is(p, T_NUMBER) || token_is(p, T_DASH)) {
 		*number = signed_number(p, token_accept(p, T_DASH));
+		*loc = parse_span(p, *loc);
 		return;
 	}
 	if (token_is(p, T_DOLLAR))
@@ -63,6 +64,7 @@ static void parse_priority(struct parser *p, struct expr **expr, int32_t *number
 		token_next(p);
 		*offset = signed_number(p, negative);
 	}
+	*loc = parse_span(p, *loc);
 }
 
 static void add_devices(struct parser *p, struct expr_list *l, struct expr *e)
@@ -121,14 +123,17 @@ static void parse_hook_spec(struct parser *p, struct chain_decl *d)
 	token_expect_kw(p, KW_HOOK);
 	struct loc hook_loc = token_loc(p);
 	struct token hook = word_take(p);
+	d->devices_loc = token_loc(p);
 	if (token_is_kw(p, KW_DEVICES))
 		parse_devices(p, &d->devices);
 	else if (token_accept_kw(p, KW_DEVICE))
 		add_devices(p, &d->devices, parse_device(p));
-	parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
+	d->devices_loc = parse_span(p, d->devices_loc);
+	parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset, &d->priority_loc);
 	d->type = (enum chain_type)word_find(p, &type, type_loc, types, ARRAY_SIZE(types),
 					     "unknown chain type");
 	d->hook = hook_find(p, &hook, hook_loc);
+	d->hook_loc = hook_loc;
 	d->base = true;
 }
 
@@ -175,12 +180,12 @@ static void chain_item(struct parser *p, void *arg)
 		d->offload = true;
 		break;
 	case KW_COMMENT:
-		if (d->comment)
-			parse_error(p, token_loc(p), "%s", once);
-		d->comment = parse_comment(p);
+		d->comment = parse_comment(p, d->comment);
 		break;
 	case KW_DEVICES:
+		d->devices_loc = token_loc(p);
 		parse_devices(p, &d->devices);
+		d->devices_loc = parse_span(p, d->devices_loc);
 		break;
 	default:
 		chain_rule(p, b);
@@ -261,7 +266,7 @@ static void parse_set_type(struct parser *p, struct set_decl *d, bool is_map)
 {
 	struct loc start = token_loc(p);
 	if (d->key.n || d->key.of)
-		parse_error(p, start, "%s", once);
+		parse_duplicate(p, start);
 	bool is_typeof = token_is_kw(p, KW_TYPEOF);
 	token_next(p);
 	if (is_typeof)
@@ -359,9 +364,7 @@ static void set_item(struct parser *p, void *arg)
 		d->auto_merge = true;
 		break;
 	case KW_COMMENT:
-		if (d->comment)
-			parse_error(p, token_loc(p), "%s", once);
-		d->comment = parse_comment(p);
+		d->comment = parse_comment(p, d->comment);
 		break;
 	case KW_ELEMENTS:
 		parse_elements(p, b);
@@ -381,7 +384,7 @@ void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *element
 	set->set_decl = arena_new(p->a, struct set_decl);
 	set->set_decl->flags = set->obj == CO_MAP ? SETF_MAP : 0;
 	set->set_decl->type_loc = token_loc(p);
-	parse_block(p, set_item, &b);
+	set->set_decl->loc = parse_block(p, set_item, &b);
 }
 
 /* --- Flowtables ------------------------------------------------------------------------------ */
@@ -396,7 +399,8 @@ static void flowtable_item(struct parser *p, void *arg)
 		token_next(p);
 		loc = token_loc(p);
 		hook = word_take(p);
-		parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset);
+		parse_priority(p, &d->priority_expr, &d->priority, &d->priority_offset,
+			       &d->priority_loc);
 		d->hook = hook_find(p, &hook, loc);
 		break;
 	case KW_DEVICES:
@@ -462,7 +466,7 @@ static struct cmd *member(struct parser *p, struct table_body *b, enum cmd_obj o
 		c->chain = name;
 	else
 		c->name = name;
-	c->loc = parse_span(p, start);
+	c->loc = name.loc;
 	if (!token_is(p, T_LBRACE))
 		parse_syntax_error(p, "'{'");
 	return c;
@@ -488,9 +492,7 @@ static void table_item(struct parser *p, void *arg)
 		parse_table_flags(p, &b->table->table_decl);
 		break;
 	case KW_COMMENT:
-		if (b->table->table_decl.comment)
-			parse_error(p, start, "%s", once);
-		b->table->table_decl.comment = parse_comment(p);
+		b->table->table_decl.comment = parse_comment(p, b->table->table_decl.comment);
 		break;
 	case KW_CHAIN:
 		token_next(p);
@@ -504,6 +506,7 @@ static void table_item(struct parser *p, void *arg)
 		c = member(p, b, kw == KW_SET ? CO_SET : CO_MAP, start);
 		cmd_list_add(&b->sets, c);
 		parse_set_block(p, c, &b->elements);
+		c->set_decl->loc = c->loc;
 		break;
 	case KW_FLOWTABLE:
 		token_next(p);

@@ -200,7 +200,13 @@ static struct expr *parse_initializer(struct parser *p)
 		e->symbol.len = t.len + 1;
 		return e;
 	}
-	return token_is(p, T_LBRACE) ? parse_set_literal(p, true) : parse_rhs(p);
+	if (token_is(p, T_LBRACE))
+		return parse_set_literal(p, true);
+	struct expr *e = parse_rhs(p);
+	/* The length of a prefix, no mask of flags. */
+	if (token_accept(p, T_SLASH))
+		parse_syntax_error(p, "number");
+	return e;
 }
 
 static void variable_add(struct parser *p, struct variable *v)

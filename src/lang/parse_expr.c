@@ -132,9 +132,11 @@ static enum expr_op binary_op(enum tok t, unsigned *level)
 	}
 }
 
-static struct expr *binop(struct parser *p, enum expr_op op, struct expr *left, struct expr *right)
+/* `start`: where the left side begins, brackets included. */
+static struct expr *binop(struct parser *p, enum expr_op op, struct loc start, struct expr *left,
+			  struct expr *right)
 {
-	struct expr *e = expr_new(p->a, EX_BINOP, loc_join(left->loc, right->loc));
+	struct expr *e = expr_new(p->a, EX_BINOP, parse_span(p, start));
 	e->op = (uint8_t)op;
 	e->pair.left = left;
 	e->pair.right = right;
@@ -144,6 +146,7 @@ static struct expr *binop(struct parser *p, enum expr_op op, struct expr *left, 
 /* Operators of at least `level`: | ^ & << >>, the last bind tightest; all group to the left. */
 static struct expr *parse_binary(struct parser *p, enum place place, unsigned level, bool operand)
 {
+	struct loc start = token_loc(p);
 	struct expr *left = parse_primary(p, place, operand);
 	unsigned l, chained = 0;
 	enum expr_op op;
@@ -151,7 +154,8 @@ static struct expr *parse_binary(struct parser *p, enum place place, unsigned le
 		parse_enter(p, 1);
 		chained++;
 		token_next(p);
-		left = binop(p, op, left, parse_binary(p, place, l + 1, true));
+		struct expr *right = parse_binary(p, place, l + 1, true);
+		left = binop(p, op, start, left, right);
 	}
 	parse_leave(p, chained);
 	return left;
@@ -356,7 +360,7 @@ void parse_elem_options(struct parser *p, struct elem_expr *e)
 				e->expires = parse_time(p);
 			break;
 		case KW_COMMENT:
-			e->comment = parse_comment(p);
+			e->comment = parse_comment(p, NULL);
 			break;
 		default:
 			if (!token_is_stateful(p))

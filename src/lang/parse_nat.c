@@ -172,11 +172,15 @@ static bool parse_queue_flags(struct parser *p, uint32_t *flags)
 	return true;
 }
 
+/* Behind `num`, which belongs to the value's place as nft counts. */
 static struct expr *parse_queue_num(struct parser *p)
 {
+	struct loc start = p->last;
 	if (!token_is(p, T_NUMBER) && !token_is(p, T_DOLLAR))
 		parse_syntax_error(p, "number or '$'");
-	return parse_stmt_value(p);
+	struct expr *e = parse_stmt_value(p);
+	e->loc = parse_span(p, start);
+	return e;
 }
 
 /* A number, a range, a map, or what counts or hashes. */

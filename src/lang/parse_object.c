@@ -67,12 +67,14 @@ static void parse_timeouts(struct parser *p, struct obj_decl *d)
 			parse_error(p, loc, "more than %zu timeouts",
 				    ARRAY_SIZE(d->timeout.policy));
 		const char *state = parse_string(p);
+		struct loc state_loc = p->last;
 		token_expect(p, T_COLON, "colon");
 		uint64_t seconds = token_is(p, T_NUMBER) ? parse_number_max(p, UINT32_MAX)
 							 : parse_time(p) / 1000;
 		if (seconds > UINT32_MAX)
 			parse_error(p, loc, "value too large");
 		d->timeout.policy[d->timeout.n].state = state;
+		d->timeout.policy[d->timeout.n].loc = state_loc;
 		d->timeout.policy[d->timeout.n++].seconds = (uint32_t)seconds;
 		token_skip_commas(p);
 	}
@@ -260,11 +262,7 @@ static void object_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
 	if (token_is_kw(p, KW_COMMENT)) {
-		if (d->comment)
-			parse_error(
-				p, token_loc(p), "%s",
-				"You can only specify this once. This statement is duplicated.");
-		d->comment = parse_comment(p);
+		d->comment = parse_comment(p, d->comment);
 	} else if (!object_line(p, d)) {
 		parse_syntax_error(p, NULL);
 	}
@@ -275,6 +273,7 @@ void parse_object_body(struct parser *p, struct cmd *object)
 {
 	struct obj_decl *d = object->obj_decl = arena_new(p->a, struct obj_decl);
 	d->kind = object->obj_kind;
+	d->options_loc = (struct loc){p->last.src, p->last.end - 1, p->last.end};
 	if (token_is(p, T_LBRACE))
 		parse_block(p, object_item, d);
 	else if (!token_is_separator(p) && !token_is(p, T_EOF) && !object_line(p, d))

@@ -446,9 +446,13 @@ static struct expr *parse_xfrm(struct parser *p)
 	struct loc start = token_loc(p);
 	token_next(p);
 	unsigned direction = word_of(p, directions, "in or out"), key;
-	uint8_t spnum = 0, nfproto = 0;
-	if (token_accept_word(p, "spnum"))
-		spnum = (uint8_t)parse_number_max(p, UINT8_MAX);
+	uint8_t nfproto = 0;
+	uint64_t spnum = 0;
+	struct loc spnum_loc = token_loc(p);
+	if (token_accept_word(p, "spnum")) {
+		spnum = parse_number(p);
+		spnum_loc = parse_span(p, spnum_loc);
+	}
 	if (token_is_kw(p, KW_IP) || token_is_kw(p, KW_IP6)) {
 		nfproto = token_is_kw(p, KW_IP) ? 2 : 10;
 		token_next(p);
@@ -456,11 +460,13 @@ static struct expr *parse_xfrm(struct parser *p)
 	} else {
 		key = word_of(p, keys, NULL);
 	}
+	if (spnum > UINT8_MAX)
+		parse_error(p, spnum_loc, "value too large, at most %d", UINT8_MAX);
 	struct expr *e = selector(p, EX_XFRM, start, NULL, 0);
 	e->xfrm.key = key;
 	e->xfrm.direction = (uint8_t)direction;
 	e->xfrm.nfproto = nfproto;
-	e->xfrm.spnum = spnum;
+	e->xfrm.spnum = (uint8_t)spnum;
 	return e;
 }
 
@@ -499,6 +505,8 @@ static struct expr *parse_raw(struct parser *p, enum proto_base base)
 	uint32_t off = number32(p);
 	token_expect(p, T_COMMA, "comma");
 	uint32_t bits = number32(p);
+	if (!bits)
+		parse_error(p, p->last, "raw payload expression has no length");
 	struct expr *e = selector(p, EX_RAW, start, &type_integer, bits);
 	e->raw.base = base;
 	e->raw.off = off;

@@ -560,6 +560,6 @@ void parse_rule(struct parser *p, struct rule_decl *r)
 	} while (!token_is_separator(p) && !token_is(p, T_RBRACE) && !token_is(p, T_EOF) &&
 		 !token_is_kw(p, KW_COMMENT));
 	if (token_is_kw(p, KW_COMMENT))
-		r->comment = parse_comment(p);
+		r->comment = parse_comment(p, NULL);
 	r->loc = parse_span(p, r->loc);
 }

@@ -33,13 +33,21 @@ const char *parse_string(struct parser *p)
 	return s;
 }
 
-const char *parse_comment(struct parser *p)
+void parse_duplicate(struct parser *p, struct loc loc)
 {
+	parse_error(p, loc, "You can only specify this once. This statement is duplicated.");
+}
+
+const char *parse_comment(struct parser *p, const char *before)
+{
+	struct loc start = token_loc(p);
 	token_next(p);
 	struct loc loc = token_loc(p);
 	const char *s = parse_string(p);
 	if (strlen(s) > COMMENT_MAX)
 		parse_error(p, loc, "comment too long, %d characters maximum allowed", COMMENT_MAX);
+	if (before)
+		parse_duplicate(p, loc_join(start, loc));
 	return s;
 }
 
@@ -63,10 +71,10 @@ uint64_t parse_number(struct parser *p)
 uint64_t parse_time(struct parser *p)
 {
 	uint64_t ms;
-	if (!token_is(p, T_LITERAL))
+	if (!token_is(p, T_LITERAL) && (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw)))
 		parse_syntax_error(p, "string");
 	if (duration_parse(p->tok.text, p->tok.len, &ms))
-		parse_error(p, token_loc(p), "invalid time");
+		parse_error(p, token_loc(p), "wrong time format");
 	token_next(p);
 	return ms;
 }

@@ -187,15 +187,18 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 	p->in_block = outside;
 }
 
-void parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg)
+struct loc parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg)
 {
+	struct loc inside = token_loc(p);
 	token_expect(p, T_LBRACE, "'{'");
 	parse_enter(p, 1);
 	scope_open(p);
 	parse_items(p, item, arg, false);
 	scope_close(p);
 	parse_leave(p, 1);
+	inside = parse_span(p, inside);
 	token_expect(p, T_RBRACE, "'}'");
+	return inside;
 }
 
 void scope_open(struct parser *p)

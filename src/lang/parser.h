@@ -28,7 +28,7 @@ enum {
 	VARIABLE_NODES_BASE = 1 << 20,
 	VARIABLE_NODES_PER_BYTE = 4,
 	COMMENT_MAX = 128,
-	EXPANDED_MAX = 1024, /* bytes of a string with its variables */
+	EXPANDED_MAX = 1024,	/* bytes of a string with its variables */
 	NAME_COMPARED_MAX = 64, /* longer names are not searched for slips */
 };
 
@@ -103,7 +103,8 @@ void token_expect_kw(struct parser *p, enum keyword k);
 void token_expect_word(struct parser *p, const char *word);
 /* Newlines inside braces and lists. */
 void token_skip_newlines(struct parser *p);
-/* What stands between the members of a list in braces: commas and newlines, or the brace is next. */
+/* What stands between the members of a list in braces: commas and newlines, or the brace is next.
+ */
 void token_skip_commas(struct parser *p);
 bool token_is_separator(const struct parser *p);
 /* A newline or semicolon; not needed before `}` and the end of the text. */
@@ -116,8 +117,8 @@ __attribute__((noreturn)) void parse_oom(struct parser *p);
 
 /* Items until `}` or (top) the end of the text, each through item(); goes on after errors. */
 void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg, bool top);
-/* { items } with a scope of its own. */
-void parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg);
+/* { items } with a scope of its own; the place of what is inside, the first brace included. */
+struct loc parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg);
 
 void scope_open(struct parser *p);
 void scope_close(struct parser *p);
@@ -137,7 +138,10 @@ const char *parse_expanded_string(struct parser *p);
 struct name_at parse_identifier(struct parser *p);
 /* Word, quoted string or word with an asterisk. */
 const char *parse_string(struct parser *p);
-const char *parse_comment(struct parser *p); /* behind `comment` */
+/* At `comment`; `before` is the comment that is there already, which is an error. */
+const char *parse_comment(struct parser *p, const char *before);
+/* "You can only specify this once", at `loc`. */
+__attribute__((noreturn)) void parse_duplicate(struct parser *p, struct loc loc);
 uint64_t parse_number(struct parser *p);
 uint64_t parse_number_max(struct parser *p, uint64_t max);
 /* 1d2h3m4s5ms, in ms. */

@@ -37,7 +37,7 @@ static const char *word_of(struct eval *ev, const struct expr *e, size_t *len)
 }
 
 static int priority_check(struct eval *ev, enum hook h, struct expr *e, int32_t offset,
-			  int32_t *out, const char *where)
+			  int32_t *out, struct loc loc, const char *where)
 {
 	size_t len;
 	const char *text;
@@ -58,13 +58,12 @@ static int priority_check(struct eval *ev, enum hook h, struct expr *e, int32_t 
 
 		if (number_parse(text + negative, len - negative, n, 64) < 0 ||
 		    be64_load(n) > INT32_MAX)
-			return check_error(ev, e->loc, "invalid priority expression value%s.",
-					   where);
+			return check_error(ev, loc, "invalid priority expression value%s.", where);
 		v = negative ? -(int64_t)be64_load(n) : (int64_t)be64_load(n);
 	}
 	v += offset;
 	if (v < INT32_MIN || v > INT32_MAX)
-		return check_error(ev, e->loc, "invalid priority expression value%s.", where);
+		return check_error(ev, loc, "invalid priority expression value%s.", where);
 	*out = (int32_t)v;
 	return 0;
 }
@@ -129,18 +128,17 @@ static int chain_check(struct eval *ev, struct chain_decl *d, struct loc loc)
 	if (!(family_hooks(f) >> d->hook & 1)) {
 		if (f == FAMILY_ARP && d->hook != HOOK_INGRESS && d->hook != HOOK_EGRESS)
 			return kernel_error(ev, loc, "Operation not supported");
-		return check_error(ev, loc, "The %s family does not support this hook",
+		return check_error(ev, d->hook_loc, "The %s family does not support this hook",
 				   family_name(f));
 	}
 	err = priority_check(ev, d->hook, d->priority_expr, d->priority_offset, &d->priority,
-			     " in this context");
+			     d->priority_loc, " in this context");
 	if (!err)
 		err = devices_check(ev, &d->devices, loc);
 	if (err)
 		return err;
 	if (d->devices.n && d->hook != HOOK_INGRESS && d->hook != HOOK_EGRESS)
-		return check_error(ev, d->devices.items[0]->loc,
-				   "This chain type cannot be bound to device");
+		return check_error(ev, d->devices_loc, "This chain type cannot be bound to device");
 	if (d->offload && f != FAMILY_NETDEV)
 		return kernel_error(ev, loc, "Operation not supported");
 	return type_allowed(ev, d, loc);
@@ -203,13 +201,13 @@ static int set_check(struct eval *ev, struct set_decl *d, struct loc loc)
 	if (err)
 		return err;
 	if (!d->key.n)
-		return check_error(ev, loc, "%s definition does not specify key", what);
-	err = qualified(ev, &d->key, loc, what, true);
+		return check_error(ev, d->loc, "%s definition does not specify key", what);
+	err = qualified(ev, &d->key, d->loc, what, true);
 	if (!err && map && !(d->flags & SETF_OBJECT)) {
 		if (!d->data.n)
-			return check_error(ev, loc,
+			return check_error(ev, d->loc,
 					   "map definition does not specify mapping data type");
-		err = qualified(ev, &d->data, loc, what, false);
+		err = qualified(ev, &d->data, d->loc, what, false);
 	}
 	if (err)
 		return err;
@@ -218,7 +216,7 @@ static int set_check(struct eval *ev, struct set_decl *d, struct loc loc)
 	if (d->key.n > 1)
 		d->flags |= SETF_CONCAT;
 	if (d->auto_merge && !(d->flags & SETF_INTERVAL))
-		return check_error(ev, loc, "auto-merge only works with interval sets");
+		return check_error(ev, d->loc, "auto-merge only works with interval sets");
 	if (d->timeout)
 		d->flags |= SETF_TIMEOUT;
 	if (d->gc_interval && !(d->flags & SETF_TIMEOUT))
@@ -306,12 +304,13 @@ static int object_check(struct eval *ev, struct obj_decl *d, struct loc loc)
 			return kernel_error(ev, loc, "Invalid argument");
 		for (unsigned i = 0; i < d->timeout.n; i++)
 			if (!timeout_state_known(d->timeout.l4proto, d->timeout.policy[i].state))
-				return check_error(ev, loc, "invalid state for this protocol");
+				return check_error(ev, d->timeout.policy[i].loc,
+						   "invalid state for this protocol");
 		return 0;
 	case OBJ_CT_EXPECTATION:
 		if (!d->expectation.l4proto || !d->expectation.dport ||
 		    !d->expectation.timeout_ms || !d->expectation.size)
-			return check_error(ev, loc, "missing options");
+			return check_error(ev, d->options_loc, "missing options");
 		if (!d->expectation.l3proto)
 			d->expectation.l3proto = family;
 		if (l3proto_conflict(ev, d->expectation.l3proto))
@@ -333,6 +332,8 @@ static int object_check(struct eval *ev, struct obj_decl *d, struct loc loc)
 		}
 		return 0;
 	}
+	case OBJ_SECMARK:
+		return d->secmark ? 0 : check_error(ev, loc, "missing options");
 	default:
 		return 0;
 	}
@@ -346,9 +347,9 @@ static int flowtable_check(struct eval *ev, struct flowtable_decl *d, struct loc
 	if (f != FAMILY_IP && f != FAMILY_IP6 && f != FAMILY_INET)
 		return kernel_error(ev, loc, "Operation not supported");
 	if (d->hook != HOOK_INGRESS && d->hook != HOOK_NONE)
-		return kernel_error(ev, loc, "Operation not supported");
+		return check_error(ev, loc, "invalid hook %s", hook_name(d->hook));
 	err = priority_check(ev, HOOK_INGRESS, d->priority_expr, d->priority_offset, &d->priority,
-			     "");
+			     d->priority_loc, "");
 	return err ? err : devices_check(ev, &d->devices, loc);
 }
 

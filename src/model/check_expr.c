@@ -222,6 +222,9 @@ static int concat_check(struct eval *ev, struct expr *e)
 		bool known = want && i < want->n && want->n == e->list.n;
 		int err;
 
+		if (!known && e->list.items[i]->kind == EX_SYMBOL)
+			return check_error(ev, e->list.items[i]->loc,
+					   "Can't parse symbolic invalid expressions");
 		if (known)
 			one = type_single(want->fields[i], want->bits[i]);
 		err = expr_check_as(ev, &e->list.items[i], known ? &one : NULL, 0);

@@ -221,6 +221,10 @@ static int check_right(struct eval *ev, struct expr *e)
 		return check_error2(ev, e->pair.right->loc, l->loc,
 				    "datatype mismatch, expected %s, expression has type %s",
 				    type_desc(ev, &want), type_verdict.desc);
+	if (l->kind == EX_CONCAT && e->pair.right->kind == EX_CONCAT &&
+	    (is_equality(e->op) || e->op == OP_IMPLICIT))
+		return check_error2(ev, l->loc, e->pair.right->loc,
+				    "Use concatenations with sets and maps, not singleton values");
 	if (l->kind == EX_CONCAT && e->pair.right->kind != EX_SET &&
 	    e->pair.right->kind != EX_CONCAT)
 		return check_error2(ev, e->pair.right->loc, l->loc,
@@ -301,7 +305,7 @@ static int resolve_operator(struct eval *ev, struct expr *e)
 		return 0;
 	default:
 		if (l->kind == EX_CONCAT)
-			return check_error2(ev, l->loc, r->loc,
+			return check_error2(ev, l->loc, operator_loc(ev, e),
 					    "Relational expression (%s) is undefined for %s "
 					    "expressions",
 					    compare_names[e->op], expr_kind_name(l));
@@ -318,6 +322,54 @@ static int resolve_operator(struct eval *ev, struct expr *e)
 	}
 }
 
+static bool has_symbol(const struct expr *concat)
+{
+	for (uint32_t i = 0; i < concat->list.n; i++)
+		if (concat->list.items[i]->kind == EX_SYMBOL)
+			return true;
+	return false;
+}
+
+/* A concatenation may have constants, whose type the set on the right knows. */
+static int check_left(struct eval *ev, struct expr *e)
+{
+	const struct set_type *want = NULL;
+
+	if (e->pair.left->kind == EX_CONCAT && e->pair.right->kind == EX_SETREF &&
+	    has_symbol(e->pair.left)) {
+		int err = expr_check_as(ev, &e->pair.right, NULL, 0);
+
+		if (err)
+			return err;
+		want = &e->pair.right->setref.set->decl.key;
+	}
+	return expr_check_as(ev, &e->pair.left, want, 0);
+}
+
+/*
+ * A masked field that reaches into one more byte than it has bits for, in a set of several: nft
+ * moves the elements to the field's place, where they are longer than the set's key.
+ */
+static int check_shifted_set(struct eval *ev, const struct expr *e)
+{
+	const struct expr *l = e->pair.left, *r = e->pair.right;
+	unsigned off;
+
+	if (l->kind != EX_BINOP || r->kind != EX_SET)
+		return 0;
+	while (l->kind == EX_BINOP)
+		l = l->pair.left;
+	if (l->kind == EX_RAW)
+		off = l->raw.off;
+	else if (l->kind == EX_PAYLOAD)
+		off = l->payload.field->off;
+	else
+		return 0;
+	if (bits_to_bytes(off % 8 + l->bits) == bits_to_bytes(l->bits))
+		return 0;
+	return kernel_error(ev, r->list.items[0]->loc, "Invalid argument");
+}
+
 int match_check(struct eval *ev, struct stmt *s)
 {
 	struct expr *e = s->expr;
@@ -327,12 +379,13 @@ int match_check(struct eval *ev, struct stmt *s)
 		err = expr_check_as(ev, &s->expr, NULL, 0);
 		return err ? err : check_error(ev, e->loc, "%s is no match", expr_kind_name(e));
 	}
-	err = expr_check_as(ev, &e->pair.left, NULL, 0);
+	err = check_left(ev, e);
 	if (err)
 		return err;
 	if (expr_is_constant(e->pair.left) || e->pair.left->kind == EX_VALUE)
-		return check_error(ev, e->pair.left->loc,
-				   "Left hand side of a match is a constant");
+		return check_error2(ev, e->pair.left->loc, e->pair.right->loc,
+				    "Relational expression (%s) has constant value",
+				    compare_names[e->op]);
 	if (!e->pair.left->type)
 		return check_error(ev, e->pair.left->loc, "expression has no type");
 	e->type = &type_boolean;
@@ -341,7 +394,9 @@ int match_check(struct eval *ev, struct stmt *s)
 	if (err)
 		return err;
 	unwrap_set(e);
-	err = resolve_operator(ev, e);
+	err = check_shifted_set(ev, e);
+	if (!err)
+		err = resolve_operator(ev, e);
 	if (err)
 		return err;
 	if (e->pair.right->kind == EX_PREFIX)

@@ -210,7 +210,7 @@ static int reject_plain(struct eval *ev, struct stmt *s)
 		return check_error2(ev, s->reject.code ? s->reject.code->loc : s->loc, s->loc,
 				    "abstracted ICMP unreachable not supported");
 	if (s->reject.type == REJECT_ICMP && !v4)
-		return reject_conflict(ev, s, "ip6", "ip");
+		return reject_conflict(ev, s, "ip", "ip6");
 	if (s->reject.type == REJECT_ICMPV6 && v4)
 		return reject_conflict(ev, s, "ip", "ip6");
 	s->reject.type = v4 ? REJECT_ICMP : REJECT_ICMPV6;

@@ -187,7 +187,9 @@ int value_resolve(struct eval *ev, struct expr *e)
 				e->bits = 32;
 			return 0;
 		}
-		return check_error(ev, e->loc, "Can't parse symbolic invalid expressions");
+		return check_error(ev, e->loc, "%s",
+				   w && w->n ? "Can't parse symbolic invalid expressions"
+					     : "No symbol type information");
 	}
 	if (w->n > 1)
 		return check_error(ev, e->loc, "invalid data type, expected %s", type_desc(ev, w));

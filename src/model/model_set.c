@@ -13,7 +13,7 @@ static void decl_clone(struct arena *a, void *to_decl, const void *from_decl)
 	struct set_decl *to = to_decl;
 
 	*to = *from;
-	to->type_loc = LOC_NONE;
+	to->type_loc = to->loc = LOC_NONE;
 	to->key.of = expr_clone(a, from->key.of);
 	to->data.of = expr_clone(a, from->data.of);
 	to->stmts = stmt_clone_list(a, from->stmts);

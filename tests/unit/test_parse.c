@@ -270,7 +270,7 @@ static void test_places(void **state)
 	assert_memory_equal(text + prefix->loc.begin, "10.0.0.0/8", 10);
 	const struct cmd *c = t.cmds.first;
 	assert_int_equal(c->loc.begin, 0);
-	assert_int_equal(c->loc.end, strlen(text) - 1);
+	assert_int_equal(c->loc.end, strlen(text)); /* the newline too */
 	assert_memory_equal(text + c->chain.loc.begin, "c", 1);
 	assert_memory_equal(text + c->family_loc.begin, "ip", 2);
 	parsed_free(&t);
