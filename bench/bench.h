@@ -32,5 +32,7 @@ int bench_dpdk(void);
 void bench_hash(void);
 void bench_interval(void);
 void bench_concat(void);
+void bench_eval_linear(void);
+void bench_eval_change(void);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * tamis-bench: our structures beside the peers that Debian packages.
  *
- *	tamis-bench [--json] sets [NOUN ...]
+ *	tamis-bench [--json] sets|eval [NOUN ...]
  *
  * Results are a table, or with --json one array of objects.
  */
@@ -17,9 +17,9 @@ static const struct noun {
 	const char *group, *name;
 	void (*run)(void);
 } nouns[] = {
-	{"sets", "hash", bench_hash},
-	{"sets", "interval", bench_interval},
-	{"sets", "concat", bench_concat},
+	{"sets", "hash", bench_hash},	       {"sets", "interval", bench_interval},
+	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
+	{"eval", "change", bench_eval_change},
 };
 
 static bool json;
@@ -115,6 +115,6 @@ int main(int argc, char **argv)
 	if (json && n_rows)
 		printf("\n]\n");
 	if (!ran)
-		fprintf(stderr, "usage: tamis-bench [--json] sets [NOUN ...]\n");
+		fprintf(stderr, "usage: tamis-bench [--json] sets|eval [NOUN ...]\n");
 	return ran ? 0 : 1;
 }

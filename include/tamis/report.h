@@ -41,7 +41,7 @@ struct tamis_rule {
 	const char *family, *table, *chain;
 	uint64_t handle;
 	const char *text;	    /* one line, as the listing has it */
-	uint64_t reached;	    /* packets that came to the rule */
+	uint64_t reached; /* packets that came to the rule since a rule of its chain came or went */
 	struct tamis_count matched; /* those that matched all of it; bytes of the network packet, as
 				       nft's counters count them */
 };

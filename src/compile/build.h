@@ -3,10 +3,11 @@
  * build: what the files of compile share: the compiled forms with their owners, and the
  * compilation of one rule.
  *
- * Compiled rules and programs are counted by reference: a rule by the programs it stands in, a
- * program by the roots. What a rule's ops point to lives in the rule's arena, or is on its lists of
- * sets and templates. Inside the compilation of a rule nobody checks for errors: build_fail() and
- * the arena jump back to rule_compile().
+ * A program lives as long as its chain, a compiled rule as long as its rule. What a build makes
+ * belongs to the version that comes next, and stands on the lists of struct changes until it is
+ * published or taken back. What a rule's ops point to lives in the rule's arena, or is on its lists
+ * of sets and templates. Inside the compilation of a rule nobody checks for errors: build_fail()
+ * and the arena jump back to rule_compile().
  */
 #ifndef TAMIS_COMPILE_BUILD_H
 #define TAMIS_COMPILE_BUILD_H
@@ -20,8 +21,9 @@
 enum { NEED_EXACT = 1, NEED_CONNTRACK = 2 };
 
 struct compiled_rule {
-	struct prog_rule pub;
-	uint32_t refs;
+	struct prog_rule pub; /* rule: a struct model_rule */
+	struct compiled_rule *prev;
+	struct compiled_program *program;
 	uint8_t needs;
 	struct prog_rule_stats stats;
 	struct arena arena;
@@ -29,32 +31,47 @@ struct compiled_rule {
 	VEC(struct state_template *) templates;
 };
 
-struct chain_stats {
-	struct prog_chain_stats pub;
-	uint32_t refs;
+struct compiled_program {
+	struct program pub; /* chain: a struct model_chain */
+	struct prog_chain_stats stats;
+	struct compiled_rule *last;
+	uint32_t at,
+		base_at; /* in compile.programs, compile.bases; anonymous ones are in neither */
+	bool gone;	 /* with the version that comes next */
+	bool touched;	 /* a rule of it comes or goes */
 };
 
-struct compiled_program {
-	struct program pub;
+/* Base chains and their lists, shared by the roots until one of the chains changes. */
+struct compiled_hooks {
 	uint32_t refs;
-	uint8_t needs;
-	uint64_t version;
-	struct chain_stats *stats;
-	struct prog_rule **rules; /* the pub of compiled_rules */
+	struct arena arena;
+	struct prog_hook_list lists[PROG_CLASSES][PROG_HOOKS];
+	bool nat[PROG_CLASSES];
 };
 
 struct compiled_root {
 	struct program_root pub;
-	struct arena arena; /* base chains and their lists */
-	VEC(struct compiled_program *) programs;
+	struct compiled_hooks *hooks;
+};
+
+/* What comes and goes with the next version. */
+struct changes {
+	VEC(struct compiled_rule *) came, went;
+	VEC(struct compiled_program *) programs_came, programs_went, touched;
+	bool hooks;
+	struct compiled_root *root;
 };
 
 struct compile {
 	struct compile_config config;
 	_Atomic(struct program_root *) root;
+	uint64_t version;	/* of the published root */
+	struct changes changes; /* after compile_publish(): what compile_settle() frees */
+	struct compiled_root *former;
+	VEC(struct compiled_program *) programs, bases;
+	uint32_t n_exact, n_conntrack[PROG_CLASSES]; /* rules that need it */
 	struct map noted; /* what compile_note's `what` said already: keys in notes */
 	VEC(char *) notes;
-	uint64_t generation;
 };
 
 /* The compilation of one rule. */
@@ -76,9 +93,24 @@ _Noreturn void build_fail(struct build *b, int err);
 void build_note(struct build *b, enum compile_note_kind kind, const char *what);
 void build_op(struct build *b, const struct prog_op *op);
 
-/* rule.c: 0 or an error; *out has one reference. */
+/* program.c */
+const struct program *program_of(const void *chain); /* NULL: not compiled */
+int program_add(struct compile *c, struct model_chain *chain);
+/* With all its rules; it is not there any more for what follows. */
+int program_end(struct compile *c, struct compiled_program *p);
+int rule_end(struct compile *c, struct compiled_rule *r);
+/* The rule, if it is not compiled yet, and those behind it that are not. */
+int rules_add(struct compile *c, struct model_rule *first);
+void rule_add_undo(struct compile *c, struct compiled_rule *r);
+void rule_end_undo(struct compile *c, struct compiled_rule *r);
+/* Takes a rule, or a chain with what is left in it, out of its list and frees it. */
+void rule_free_compiled(struct compiled_rule *r);
+void program_free(struct compile *c, struct compiled_program *p);
+
+/* rule.c: 0 or an error. The rule is in no list yet; of its anonymous chains there are the
+ * programs, without rules. */
 int rule_compile(struct compile *c, const struct model_rule *rule, struct compiled_rule **out);
-void rule_unref(struct compiled_rule *r);
+void rule_free_parts(struct compiled_rule *r);
 
 /* expr.c */
 const struct prog_expr *expr_build(struct build *b, const struct expr *e);
@@ -105,7 +137,8 @@ struct set *set_build(struct build *b, const struct expr *set, const struct prog
 /* stmt.c */
 void stmt_build(struct build *b, const struct stmt *s);
 
-/* hooks.c: base chains into the hooks of the root. */
-int hooks_build(struct compiled_root *root, struct model *m);
+/* hooks.c: the base chains that are there into the lists of the hooks. 0 or -ENOMEM. */
+int hooks_build(const struct compile *c, struct compiled_hooks **out);
+void hooks_unref(struct compiled_hooks *h);
 
 #endif

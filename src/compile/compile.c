@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compile: builds roots by difference, publishes and frees them.
+ * compile: builds by difference, publishes, takes back and frees.
  *
- * The published root is the cache: a chain whose version is that of its program there keeps the
- * program; in a chain that changed, rules that are in the old program keep their compiled form.
- * Versions and chain ids are never used twice, handles not within a chain.
+ * Of a transaction first what went is marked, then programs are made for the chains that came, so
+ * that rules find where they jump to, then rules for the rules. What came and went again within the
+ * transaction is not looked at: it is marked as deleted, or what it stood in is.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,297 +28,277 @@ const struct program_root *compile_root(const struct compile *c)
 	return atomic_load_explicit(&c->root, memory_order_acquire);
 }
 
-const struct program *compile_program(const struct compile *c, const struct model_chain *chain)
+static const struct compiled_root *published(const struct compile *c)
 {
-	const struct program_root *root = compile_root(c);
+	const struct program_root *r = compile_root(c);
 
-	return root ? program_find(root, chain->id) : NULL;
-}
-
-/* --- programs ------------------------------------------------------------------------------- */
-
-static void stats_unref(struct chain_stats *s)
-{
-	if (!--s->refs)
-		free(s);
-}
-
-static void program_unref(struct compiled_program *p)
-{
-	if (--p->refs)
-		return;
-	for (uint32_t k = 0; k < p->pub.n_rules; k++)
-		rule_unref(container_of(p->rules[k], struct compiled_rule, pub));
-	stats_unref(p->stats);
-	free(p->rules);
-	free(p);
-}
-
-/* Finds rules of the former program: in the same order first, by a map once that fails. */
-struct reuse {
-	const struct compiled_program *old; /* or NULL */
-	uint32_t next;
-	bool mapped;
-	struct map by_rule;
-};
-
-static bool is_same(const struct prog_rule *p, const struct model_rule *r)
-{
-	return p->rule == r && p->handle == r->handle;
-}
-
-static int reuse_map(struct reuse *u)
-{
-	const struct compiled_program *old = u->old;
-	int err = 0;
-
-	for (uint32_t k = u->next; k < old->pub.n_rules && !err; k++)
-		err = map_insert(&u->by_rule, &old->rules[k]->rule, sizeof(old->rules[k]->rule),
-				 old->rules[k]);
-	u->mapped = !err;
-	return err;
-}
-
-/* *out NULL: it is new. */
-static int reuse_find(struct reuse *u, const struct model_rule *r, struct prog_rule **out)
-{
-	const struct compiled_program *old = u->old;
-	struct prog_rule *p;
-	int err;
-
-	*out = NULL;
-	if (!old)
-		return 0;
-	if (u->mapped) {
-		p = map_find(&u->by_rule, &r, sizeof(r));
-		*out = p && is_same(p, r) ? p : NULL;
-		return 0;
-	}
-	/* The next one, or the one behind a rule that went. */
-	for (uint32_t k = u->next; k < old->pub.n_rules && k <= u->next + 1; k++) {
-		if (!is_same(old->rules[k], r))
-			continue;
-		*out = old->rules[k];
-		u->next = k + 1;
-		return 0;
-	}
-	/* At the end, or in front of the next old rule: a rule that came. */
-	if (u->next >= old->pub.n_rules)
-		return 0;
-	if (r->link.next != &r->chain->rules &&
-	    is_same(old->rules[u->next], container_of(r->link.next, struct model_rule, link)))
-		return 0;
-	err = reuse_map(u);
-	return err ? err : reuse_find(u, r, out);
-}
-
-static int rules_fill(struct compile *c, struct compiled_program *p,
-		      const struct model_chain *chain, struct reuse *u)
-{
-	for (const struct model_link *l = chain->rules.next; l != &chain->rules; l = l->next) {
-		const struct model_rule *r = container_of(l, struct model_rule, link);
-		struct prog_rule *pub;
-		struct compiled_rule *rule;
-		int err = reuse_find(u, r, &pub);
-
-		if (err)
-			return err;
-		if (pub) {
-			rule = container_of(pub, struct compiled_rule, pub);
-			rule->refs++;
-		} else {
-			err = rule_compile(c, r, &rule);
-			if (err)
-				return err;
-		}
-		p->rules[p->pub.n_rules++] = &rule->pub;
-		p->needs |= rule->needs;
-	}
-	return 0;
-}
-
-static int program_make(struct compile *c, const struct model_chain *chain,
-			const struct compiled_program *old, struct compiled_program **out)
-{
-	struct compiled_program *p = calloc(1, sizeof(*p));
-	struct reuse u = {.old = old};
-	int err = -ENOMEM;
-
-	if (!p)
-		return -ENOMEM;
-	p->refs = 1;
-	p->version = chain->version;
-	p->stats = old ? old->stats : calloc(1, sizeof(*p->stats));
-	p->rules = calloc(chain->n_rules + 1u, sizeof(struct prog_rule *));
-	if (!p->stats || !p->rules) {
-		if (!old)
-			free(p->stats);
-		free(p->rules);
-		free(p);
-		return -ENOMEM;
-	}
-	p->stats->refs++;
-	p->pub.chain_id = chain->id;
-	p->pub.chain = chain;
-	p->pub.rules = p->rules;
-	p->pub.stats = &p->stats->pub;
-	err = rules_fill(c, p, chain, &u);
-	map_free(&u.by_rule);
-	if (err) {
-		program_unref(p);
-		return err;
-	}
-	*out = p;
-	return 0;
-}
-
-/* --- roots ---------------------------------------------------------------------------------- */
-
-static const struct compiled_root *root_of(const struct program_root *r)
-{
 	return r ? container_of(r, struct compiled_root, pub) : NULL;
 }
 
-static void needs_apply(struct program_root *root, const struct model_table *t, uint8_t needs)
+/* --- what changed --------------------------------------------------------------------------- */
+
+static bool chain_is_live(const struct model_chain *chain)
 {
-	root->exact |= (needs & NEED_EXACT) != 0;
-	if (!(needs & NEED_CONNTRACK))
-		return;
-	root->conntrack[CLASS_IPV4] |= t->family == FAMILY_IP || t->family == FAMILY_INET;
-	root->conntrack[CLASS_IPV6] |= t->family == FAMILY_IP6 || t->family == FAMILY_INET;
-	root->conntrack[CLASS_BRIDGE] |= t->family == FAMILY_BRIDGE;
+	return !chain->deleted && !chain->table->deleted;
 }
 
-/* The program of the chain, and those of the chains that its rules own. */
-static int chain_build(struct compile *c, struct compiled_root *root,
-		       const struct model_chain *chain)
+static int chain_went(struct compile *c, struct model_chain *chain)
 {
-	const struct program *pub = compile_program(c, chain);
-	struct compiled_program *p =
-		pub ? container_of((struct program *)pub, struct compiled_program, pub) : NULL;
-	int err;
+	struct compiled_program *p = chain->program;
 
-	if (p && p->version == chain->version)
-		p->refs++;
-	else if ((err = program_make(c, chain, p, &p)))
-		return err;
-	err = vec_push(&root->programs, p);
-	if (err) {
-		program_unref(p);
-		return err;
-	}
-	needs_apply(&root->pub, chain->table, p->needs);
-	for (const struct model_link *l = chain->rules.next; l != &chain->rules; l = l->next) {
-		const struct model_rule *r = container_of(l, struct model_rule, link);
+	return p && !p->gone ? program_end(c, p) : 0;
+}
 
-		for (const struct model_link *a = r->anonymous.next; a != &r->anonymous;
-		     a = a->next) {
-			err = chain_build(c, root, container_of(a, struct model_chain, link));
-			if (err)
-				return err;
-		}
+static int table_went(struct compile *c, struct model_table *t)
+{
+	int err = 0;
+
+	for (struct model_link *l = t->chains.next; l != &t->chains && !err; l = l->next)
+		err = chain_went(c, container_of(l, struct model_chain, link));
+	return err;
+}
+
+static int went(struct compile *c, const struct model_change *ch)
+{
+	struct compiled_rule *r;
+
+	switch (ch->noun) {
+	case NOUN_TABLE:
+		return table_went(c, ch->item);
+	case NOUN_CHAIN:
+		return chain_went(c, ch->item);
+	case NOUN_RULE:
+		r = ((struct model_rule *)ch->item)->compiled;
+		return r && r->pub.to == UINT64_MAX ? rule_end(c, r) : 0;
+	default:
+		return 0;
 	}
+}
+
+static int chain_came(struct compile *c, struct model_chain *chain)
+{
+	return chain->program || !chain_is_live(chain) ? 0 : program_add(c, chain);
+}
+
+static int rule_came(struct compile *c, struct model_rule *rule)
+{
+	return rule->compiled || rule->deleted || !chain_is_live(rule->chain) ? 0
+									      : rules_add(c, rule);
+}
+
+/* fn for each change of that kind and noun; NOUNS: of any. */
+static int changes_each(struct compile *c, const struct model *m, enum model_change_kind kind,
+			int (*fn)(struct compile *c, const struct model_change *ch))
+{
+	struct model_change ch;
+	int err = 0;
+
+	for (size_t i = 0; i < model_change_count(m) && !err; i++)
+		if (model_change_at(m, i, &ch) && ch.kind == kind)
+			err = fn(c, &ch);
+	return err;
+}
+
+static int came_chain(struct compile *c, const struct model_change *ch)
+{
+	return ch->noun == NOUN_CHAIN ? chain_came(c, ch->item) : 0;
+}
+
+static int came_rule(struct compile *c, const struct model_change *ch)
+{
+	return ch->noun == NOUN_RULE ? rule_came(c, ch->item) : 0;
+}
+
+/* A policy, a device, a dormant table. */
+static int changed(struct compile *c, const struct model_change *ch)
+{
+	(void)ch;
+	c->changes.hooks = true;
 	return 0;
 }
 
-static void program_insert(struct program_root *r, const struct program *p)
+static int changes_apply(struct compile *c, const struct model *m)
 {
-	uint32_t i = program_slot(p->chain_id) & r->slot_mask;
+	int err = changes_each(c, m, MODEL_WENT, went);
 
-	while (r->slots[i].chain_id)
-		i = (i + 1) & r->slot_mask;
-	r->slots[i] = (struct prog_slot){p->chain_id, p};
+	if (!err)
+		err = changes_each(c, m, MODEL_CAME, came_chain);
+	if (!err)
+		err = changes_each(c, m, MODEL_CAME, came_rule);
+	if (!err)
+		err = changes_each(c, m, MODEL_CHANGED, changed);
+	return err;
 }
 
-static int slots_build(struct compiled_root *root)
-{
-	uint32_t n = 4;
+/* --- all of it ------------------------------------------------------------------------------ */
 
-	while (n < root->programs.n * 2)
-		n *= 2;
-	root->pub.slots = calloc(n, sizeof(*root->pub.slots));
-	if (!root->pub.slots)
-		return -ENOMEM;
-	root->pub.slot_mask = n - 1;
-	vec_foreach (&root->programs, p)
-		program_insert(&root->pub, &(*p)->pub);
-	return 0;
+static int chains_each(struct compile *c, const struct model *m,
+		       int (*fn)(struct compile *c, struct model_chain *chain))
+{
+	const struct model_link *tables = model_tables(m);
+	int err = 0;
+
+	for (const struct model_link *t = tables->next; t != tables; t = t->next) {
+		const struct model_link *chains =
+			&container_of(t, struct model_table, link)->chains;
+
+		for (struct model_link *l = chains->next; l != chains && !err; l = l->next)
+			err = fn(c, container_of(l, struct model_chain, link));
+	}
+	return err;
 }
 
-static uint64_t chain_id(const void *chain)
+static int rules_came(struct compile *c, struct model_chain *chain)
 {
-	return ((const struct model_chain *)chain)->id;
+	const struct model_link *l = chain->rules.next;
+
+	return l == &chain->rules ? 0 : rule_came(c, container_of(l, struct model_rule, link));
 }
+
+static int model_take(struct compile *c, const struct model *m)
+{
+	int err = chains_each(c, m, chain_came);
+
+	c->changes.hooks = true;
+	return err ? err : chains_each(c, m, rules_came);
+}
+
+/* --- roots ---------------------------------------------------------------------------------- */
 
 static struct state *object_state(const void *object)
 {
 	return ((const struct model_object *)object)->state;
 }
 
-static int root_build(struct compile *c, struct compiled_root *root, struct model *m)
+static void root_free(struct compiled_root *root)
 {
-	const struct model_link *tables = model_tables(m);
-	int err;
-
-	for (const struct model_link *t = tables->next; t != tables; t = t->next) {
-		const struct model_link *chains =
-			&container_of(t, struct model_table, link)->chains;
-
-		for (const struct model_link *l = chains->next; l != chains; l = l->next) {
-			err = chain_build(c, root, container_of(l, struct model_chain, link));
-			if (err)
-				return err;
-		}
-	}
-	err = slots_build(root);
-	return err ? err : hooks_build(root, m);
+	if (!root)
+		return;
+	hooks_unref(root->hooks);
+	free(root);
 }
 
-int compile_build(struct compile *c, struct model *m, struct program_root **out)
+static int root_make(struct compile *c)
 {
+	const struct compiled_root *former = published(c);
 	struct compiled_root *root = calloc(1, sizeof(*root));
-	int err;
+	int err = 0;
 
 	if (!root)
 		return -ENOMEM;
-	root->arena = ARENA_INIT;
-	root->pub.chain_id = chain_id;
-	root->pub.object_state = object_state;
-	root->pub.generation = c->generation + 1;
-	err = root_build(c, root, m);
+	if (c->changes.hooks) {
+		err = hooks_build(c, &root->hooks);
+	} else {
+		root->hooks = former->hooks;
+		root->hooks->refs++;
+	}
 	if (err) {
-		program_root_free(&root->pub);
+		free(root);
 		return err;
 	}
-	*out = &root->pub;
+	root->pub.version = c->version + 1;
+	memcpy(root->pub.hooks, root->hooks->lists, sizeof(root->pub.hooks));
+	root->pub.exact = c->n_exact != 0;
+	for (unsigned k = 0; k < PROG_CLASSES; k++)
+		root->pub.conntrack[k] = c->n_conntrack[k] || root->hooks->nat[k];
+	root->pub.program_of = program_of;
+	root->pub.object_state = object_state;
+	c->changes.root = root;
 	return 0;
 }
 
-struct program_root *compile_publish(struct compile *c, struct program_root *root)
+/* --- steps ---------------------------------------------------------------------------------- */
+
+enum { CHANGES_KEPT = 1024 };
+
+#define list_empty(v)                                                                              \
+	do {                                                                                       \
+		(v)->n = 0;                                                                        \
+		if ((v)->cap > CHANGES_KEPT)                                                       \
+			vec_free(v);                                                               \
+	} while (0)
+
+/* Lists of a large change are not kept for the next one. */
+static void changes_end(struct changes *ch)
 {
-	c->generation = root->generation;
-	return atomic_exchange_explicit(&c->root, root, memory_order_acq_rel);
+	list_empty(&ch->came);
+	list_empty(&ch->went);
+	list_empty(&ch->programs_came);
+	list_empty(&ch->programs_went);
+	list_empty(&ch->touched);
+	ch->hooks = false;
+	ch->root = NULL;
 }
 
-void program_root_free(struct program_root *pub)
+int compile_build(struct compile *c, struct model *m)
 {
-	struct compiled_root *root = (struct compiled_root *)root_of(pub);
+	int err = published(c) ? changes_apply(c, m) : model_take(c, m);
 
-	if (!root)
-		return;
-	vec_foreach (&root->programs, p)
-		program_unref(*p);
-	vec_free(&root->programs);
-	free(root->pub.slots);
-	arena_free(&root->arena);
-	free(root);
+	if (!err)
+		err = root_make(c);
+	if (err)
+		compile_abort(c);
+	return err;
+}
+
+void compile_abort(struct compile *c)
+{
+	struct changes *ch = &c->changes;
+
+	root_free(ch->root);
+	vec_foreach (&ch->touched, p)
+		(*p)->touched = false;
+	while (ch->came.n)
+		rule_add_undo(c, ch->came.items[--ch->came.n]);
+	while (ch->programs_came.n)
+		program_free(c, ch->programs_came.items[--ch->programs_came.n]);
+	vec_foreach (&ch->went, r)
+		rule_end_undo(c, *r);
+	vec_foreach (&ch->programs_went, p)
+		(*p)->gone = false;
+	changes_end(ch);
+}
+
+void compile_publish(struct compile *c)
+{
+	struct program_root *former, *root = &c->changes.root->pub;
+
+	vec_foreach (&c->changes.touched, p)
+		(*p)->pub.epoch = root->version;
+	c->version = root->version;
+	former = atomic_exchange_explicit(&c->root, root, memory_order_acq_rel);
+	c->former = former ? container_of(former, struct compiled_root, pub) : NULL;
+}
+
+void compile_settle(struct compile *c)
+{
+	struct changes *ch = &c->changes;
+
+	root_free(c->former);
+	c->former = NULL;
+	vec_foreach (&ch->touched, p)
+		(*p)->touched = false;
+	vec_foreach (&ch->went, r)
+		rule_free_compiled(*r);
+	vec_foreach (&ch->programs_went, p)
+		program_free(c, *p);
+	changes_end(ch);
 }
 
 void compile_free(struct compile *c)
 {
 	if (!c)
 		return;
-	program_root_free(atomic_load(&c->root));
+	root_free((struct compiled_root *)published(c));
+	while (c->programs.n)
+		program_free(c, c->programs.items[c->programs.n - 1]);
+	vec_free(&c->programs);
+	vec_free(&c->bases);
+	vec_free(&c->changes.came);
+	vec_free(&c->changes.went);
+	vec_free(&c->changes.programs_came);
+	vec_free(&c->changes.programs_went);
+	vec_free(&c->changes.touched);
 	vec_foreach (&c->notes, what)
 		free(*what);
 	vec_free(&c->notes);

@@ -2,21 +2,23 @@
 /*
  * compile: makes programs of the model's chains, and publishes them.
  *
- * A build looks at every chain's version and makes anew only the programs of chains that changed;
- * in those, rules that are still there keep their compiled form and their counts. The result is a
- * new root that shares the rest with the one before. Publishing is one pointer store.
+ * A build looks at what the model's open transaction did: rules that came are compiled and put in
+ * their place, rules that went are marked as ending, both under the version that comes next; all
+ * others are left as they are, and keep their counts. The result is a new root, small, for the
+ * version. Publishing it is one pointer store, and only then anybody meets what was built.
  *
  *	model_apply(m, ...);
- *	compile_build(c, m, &root)	on an error: model_abort()
- *	old = compile_publish(c, root)
- *	[wait until no thread uses old]
- *	program_root_free(old)
- *	model_commit(m)			frees what only old referred to
+ *	compile_build(c, m)		on an error: model_abort()
+ *	compile_publish(c)		or compile_abort(c), model_abort(m)
+ *	[wait until no thread uses the former root]
+ *	compile_settle(c)		frees what only the former root used
+ *	model_commit(m)			and what that referred to
  *
- * A program refers to the model's sets, states, objects and chains: they outlive it.
+ * The first build takes the model as it is. A program refers to the model's sets, states, objects
+ * and chains: they outlive it; the model's chains and rules point to what was made of them.
  *
- * One control thread; compile_root() from any thread. Cost of a build: a look at each chain, and
- * the chains that changed: a pointer for each of their rules, and the compilation of new ones.
+ * One control thread; compile_root() from any thread. Cost of a build: what came, and went; with
+ * a base chain that comes, goes or changes a look at all base chains.
  */
 #ifndef TAMIS_COMPILE_COMPILE_H
 #define TAMIS_COMPILE_COMPILE_H
@@ -46,23 +48,24 @@ struct compile_config {
 };
 
 int compile_new(const struct compile_config *config, struct compile **out);
-/* Frees the published root too. */
+/* Frees the published root too; before the model goes. */
 void compile_free(struct compile *c);
 
 /*
  * 0; -ENOMEM; -E2BIG for expressions nested too deep or keys too long; -EEXIST for an anonymous map
- * with overlapping ranges; -EINVAL for what is no checked form. *out is freed with
- * program_root_free() or published.
+ * with overlapping ranges; -EINVAL for what is no checked form. After an error everything is as it
+ * was.
  */
-int compile_build(struct compile *c, struct model *m, struct program_root **out);
-/* Returns the root before this one, NULL for the first; it goes with program_root_free(). */
-struct program_root *compile_publish(struct compile *c, struct program_root *root);
-void program_root_free(struct program_root *root);
+int compile_build(struct compile *c, struct model *m);
+void compile_publish(struct compile *c);
+void compile_abort(struct compile *c);
+void compile_settle(struct compile *c);
 
 /* What is published, NULL at first. */
 const struct program_root *compile_root(const struct compile *c);
 
-/* The published program of a chain; its rules are in the model's order. NULL if it has none yet. */
-const struct program *compile_program(const struct compile *c, const struct model_chain *chain);
+/* The program of a chain that is there, what became of a rule; NULL if it was never built. */
+const struct program *compile_program(const struct model_chain *chain);
+const struct prog_rule *compile_rule(const struct model_rule *rule);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks: puts the base chains of a root into the order in which packets meet them.
+ * hooks: puts the base chains into the order in which packets meet them.
  *
  * By priority; among equal ones the chain that came last runs first, as the kernel has it. Chains
  * of type nat all run where the kernel's translation runs, in the order of their priorities.
@@ -112,8 +112,9 @@ static int by_order(const void *x, const void *y)
 		return a->nat ? -1 : 1;
 	if (a->priority != b->priority)
 		return a->priority < b->priority ? -1 : 1;
-	return (a->program->chain_id < b->program->chain_id) -
-	       (a->program->chain_id > b->program->chain_id);
+	const struct model_chain *c = a->program->chain, *d = b->program->chain;
+
+	return (c->id < d->id) - (c->id > d->id);
 }
 
 /* Chains at interfaces see the packets of those alone that they name. */
@@ -126,82 +127,94 @@ struct base_lists {
 	VEC(const struct prog_base *) at[PROG_CLASSES][PROG_HOOKS];
 };
 
-static int chain_add(struct compiled_root *root, struct base_lists *lists,
-		     const struct model_chain *c)
+static int chain_add(struct compiled_hooks *h, struct base_lists *lists, const struct program *p)
 {
+	const struct model_chain *c = p->chain;
 	enum prog_class classes[2];
 	struct prog_base *base;
 	int err = 0;
 
 	classes_of(c->table->family, c->decl.hook, classes);
-	if (!c->decl.base || c->table->flags & TABLEF_DORMANT ||
-	    hook_of[c->decl.hook] == PROG_HOOKS || bound_to_nothing(&c->decl))
+	if (c->table->flags & TABLEF_DORMANT || hook_of[c->decl.hook] == PROG_HOOKS ||
+	    bound_to_nothing(&c->decl))
 		return 0;
-	base = base_make(&root->arena, program_find(&root->pub, c->id), c);
+	base = base_make(&h->arena, p, c);
 	for (unsigned k = 0; k < 2 && classes[k] != PROG_CLASSES && !err; k++) {
 		err = vec_push(&lists->at[classes[k]][base->hook], base);
-		root->pub.conntrack[classes[k]] |= base->nat;
+		h->nat[classes[k]] |= base->nat;
 	}
 	return err;
 }
 
-__attribute__((noinline)) static int chains_add(struct compiled_root *root, struct model *m,
+__attribute__((noinline)) static int chains_add(const struct compile *c, struct compiled_hooks *h,
 						struct base_lists *lists)
 {
-	const struct model_link *tables = model_tables(m);
 	int err = 0;
 
-	for (const struct model_link *t = tables->next; t != tables; t = t->next) {
-		const struct model_link *chains =
-			&container_of(t, struct model_table, link)->chains;
-
-		for (const struct model_link *l = chains->next; l != chains && !err; l = l->next)
-			err = chain_add(root, lists, container_of(l, struct model_chain, link));
-	}
+	for (size_t k = 0; k < c->bases.n && !err; k++)
+		if (!c->bases.items[k]->gone)
+			err = chain_add(h, lists, &c->bases.items[k]->pub);
 	return err;
 }
 
-static void lists_sort(struct compiled_root *root, struct base_lists *lists)
+static void lists_sort(struct compiled_hooks *h, struct base_lists *lists)
 {
 	for (unsigned k = 0; k < PROG_CLASSES * PROG_HOOKS; k++) {
-		struct prog_hook_list *to = &root->pub.hooks[k / PROG_HOOKS][k % PROG_HOOKS];
+		struct prog_hook_list *to = &h->lists[k / PROG_HOOKS][k % PROG_HOOKS];
 		typeof(lists->at[0][0]) *from = &lists->at[k / PROG_HOOKS][k % PROG_HOOKS];
 
 		if (!from->n)
 			continue;
 		qsort(from->items, from->n, sizeof(*from->items), by_order);
-		to->bases = arena_dup(&root->arena, from->items, from->n * sizeof(*from->items));
+		to->bases = arena_dup(&h->arena, from->items, from->n * sizeof(*from->items));
 		to->n = (uint32_t)from->n;
 	}
 }
 
-static int lists_fill(struct compiled_root *root, struct model *m, struct base_lists *lists)
+static int lists_fill(const struct compile *c, struct compiled_hooks *h, struct base_lists *lists)
 {
 	jmp_buf oom;
 	int err;
 
 	if (setjmp(oom)) {
-		arena_on_oom(&root->arena, NULL);
+		arena_on_oom(&h->arena, NULL);
 		return -ENOMEM;
 	}
-	arena_on_oom(&root->arena, &oom);
-	err = chains_add(root, m, lists);
+	arena_on_oom(&h->arena, &oom);
+	err = chains_add(c, h, lists);
 	if (!err)
-		lists_sort(root, lists);
-	arena_on_oom(&root->arena, NULL);
+		lists_sort(h, lists);
+	arena_on_oom(&h->arena, NULL);
 	return err;
 }
 
-int hooks_build(struct compiled_root *root, struct model *m)
+int hooks_build(const struct compile *c, struct compiled_hooks **out)
 {
 	struct base_lists *lists = calloc(1, sizeof(*lists));
-	int err;
+	struct compiled_hooks *h = calloc(1, sizeof(*h));
+	int err = -ENOMEM;
 
-	if (!lists)
-		return -ENOMEM;
-	err = lists_fill(root, m, lists);
-	for (unsigned k = 0; k < PROG_CLASSES * PROG_HOOKS; k++)
-		vec_free(&lists->at[k / PROG_HOOKS][k % PROG_HOOKS]);
+	if (lists && h) {
+		h->refs = 1;
+		h->arena = ARENA_INIT;
+		err = lists_fill(c, h, lists);
+		for (unsigned k = 0; k < PROG_CLASSES * PROG_HOOKS; k++)
+			vec_free(&lists->at[k / PROG_HOOKS][k % PROG_HOOKS]);
+		if (err)
+			arena_free(&h->arena);
+	}
 	free(lists);
+	if (err)
+		free(h);
+	else
+		*out = h;
 	return err;
+}
+
+void hooks_unref(struct compiled_hooks *h)
+{
+	if (!h || --h->refs)
+		return;
+	arena_free(&h->arena);
+	free(h);
 }

@@ -72,7 +72,6 @@ int rule_compile(struct compile *c, const struct model_rule *rule, struct compil
 
 	if (!r || !b)
 		goto err_free;
-	r->refs = 1;
 	r->arena = ARENA_INIT;
 	r->arena.first = RULE_ARENA_FIRST;
 	r->pub.stats = &r->stats;
@@ -86,9 +85,8 @@ int rule_compile(struct compile *c, const struct model_rule *rule, struct compil
 	err = build_run(b);
 	vec_free(&b->ops);
 	if (err) {
-		free(b);
-		rule_unref(r);
-		return err;
+		rule_free_parts(r);
+		goto err_free;
 	}
 	free(b);
 	*out = r;
@@ -100,10 +98,8 @@ err_free:
 	return err;
 }
 
-void rule_unref(struct compiled_rule *r)
+void rule_free_parts(struct compiled_rule *r)
 {
-	if (--r->refs)
-		return;
 	vec_foreach (&r->sets, s)
 		set_free(*s);
 	vec_free(&r->sets);
@@ -111,5 +107,4 @@ void rule_unref(struct compiled_rule *r)
 		state_template_unref(*t);
 	vec_free(&r->templates);
 	arena_free(&r->arena);
-	free(r);
 }

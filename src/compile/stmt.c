@@ -78,8 +78,8 @@ static void verdict(struct build *b, const struct expr *e)
 		op.lookup.set = set_build(b, e->map.to, op.lookup.key, DATA_VERDICT, 0, OBJ_KINDS);
 	} else if (e->kind == EX_VERDICT) {
 		op.verdict.code = (uint8_t)e->verdict.code;
-		if (e->verdict.chain)
-			op.verdict.chain_id = e->verdict.chain->id;
+		if (e->verdict.chain && !(op.verdict.target = program_of(e->verdict.chain)))
+			build_fail(b, -EINVAL);
 	} else {
 		build_fail(b, -EINVAL);
 	}

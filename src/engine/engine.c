@@ -100,7 +100,6 @@ void tamis_free(struct tamis *t)
 	ct_table_free(t->ct);
 	local_free(&t->local);
 	interface_table_free(t->interfaces);
-	vec_free(&t->timed);
 	arena_free(&t->names_arena);
 	free(t);
 }
@@ -137,8 +136,12 @@ void tamis_log_set(struct tamis *t, void (*fn)(void *arg, const struct tamis_log
 
 void engine_collect(struct tamis *t, uint64_t now, unsigned budget)
 {
-	vec_foreach (&t->timed, s) {
-		if (set_next_due(*s) <= now)
-			set_gc(*s, now, budget);
+	const struct model_link *sets = model_timed_sets(t->model);
+
+	for (const struct model_link *l = sets->next; l != sets; l = l->next) {
+		struct set *s = container_of(l, struct model_set, timed)->set;
+
+		if (set_next_due(s) <= now)
+			set_gc(s, now, budget);
 	}
 }

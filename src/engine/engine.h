@@ -5,7 +5,8 @@
  * A load is parsed and checked on the model inside a transaction, compiled, published, and only
  * then committed; if anything fails the transaction is played back. The packet path sees the
  * published root alone. In this form bursts and loads come from one thread, so that the root before
- * the present one has no reader left once compile_publish() returns.
+ * the present one has no reader left once compile_publish() returns, and compile_settle() may
+ * follow at once.
  */
 #ifndef TAMIS_ENGINE_ENGINE_H
 #define TAMIS_ENGINE_ENGINE_H
@@ -35,8 +36,7 @@ struct tamis {
 	enum tamis_path path;
 	uint64_t now; /* of the latest packet or load */
 
-	VEC(struct set *) timed; /* named sets with lifetimes, for set_gc() */
-	struct strbuf *notes;	 /* where a load's notes go */
+	struct strbuf *notes; /* where a load's notes go */
 
 	struct tamis_totals totals;
 	void (*trace)(void *arg, const struct tamis_trace *e);

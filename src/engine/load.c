@@ -6,50 +6,14 @@
 #include "engine/engine.h"
 #include "lang/parse.h"
 
-/* The named sets whose elements may have lifetimes. */
-static int timed_sets_find(const struct tamis *t, struct set ***items, size_t *n)
-{
-	VEC(struct set *) found = {0};
-	const struct model_link *tables = model_tables(t->model);
-
-	for (const struct model_link *l = tables->next; l != tables; l = l->next) {
-		const struct model_table *table = container_of(l, struct model_table, link);
-
-		for (const struct model_link *s = table->sets.next; s != &table->sets;
-		     s = s->next) {
-			const struct model_set *set = container_of(s, struct model_set, link);
-
-			if (!set_desc_of(set->set)->timeout)
-				continue;
-			if (vec_push(&found, set->set)) {
-				vec_free(&found);
-				return -ENOMEM;
-			}
-		}
-	}
-	*items = found.items;
-	*n = found.n;
-	return 0;
-}
-
 int engine_publish(struct tamis *t)
 {
-	struct program_root *root;
-	struct set **timed = NULL;
-	size_t n;
-	int err = timed_sets_find(t, &timed, &n);
+	int err = compile_build(t->compile, t->model);
 
 	if (err)
 		return err;
-	err = compile_build(t->compile, t->model, &root);
-	if (err) {
-		free(timed);
-		return err;
-	}
-	program_root_free(compile_publish(t->compile, root));
-	vec_free(&t->timed);
-	t->timed.items = timed;
-	t->timed.n = t->timed.cap = n;
+	compile_publish(t->compile);
+	compile_settle(t->compile);
 	return 0;
 }
 

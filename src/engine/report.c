@@ -52,12 +52,12 @@ struct rule_visit {
 static int rules_visit(struct tamis *t, struct model_chain *chain, void *arg)
 {
 	struct rule_visit *v = arg;
-	const struct program *program = compile_program(t->compile, chain);
-	uint32_t i = 0;
+	const struct program *program = compile_program(chain);
+	uint64_t here = program ? program_entered(program) : 0;
 	int err = 0;
 
 	for (const struct model_link *l = chain->rules.next; l != &chain->rules && !err;
-	     l = l->next, i++) {
+	     l = l->next) {
 		struct model_rule *rule = container_of(l, struct model_rule, link);
 		struct tamis_rule r = {
 			.family = family_name(chain->table->family),
@@ -66,11 +66,14 @@ static int rules_visit(struct tamis *t, struct model_chain *chain, void *arg)
 			.handle = rule->handle,
 		};
 
-		if (program && i < program->n_rules) {
-			const struct prog_rule_stats *s = program->rules[i]->stats;
+		const struct prog_rule *compiled = compile_rule(rule);
 
-			r.reached = s->reached;
+		if (compiled) {
+			const struct prog_rule_stats *s = compiled->stats;
+
+			r.reached = here;
 			r.matched = (struct tamis_count){.packets = s->packets, .bytes = s->bytes};
+			here -= program_left(program, compiled);
 		}
 		strbuf_truncate(&v->text, 0);
 		model_rule_print(rule, &t->env, v->now, &v->text);
@@ -104,7 +107,7 @@ struct chain_visit {
 static int chain_visit(struct tamis *t, struct model_chain *chain, void *arg)
 {
 	struct chain_visit *v = arg;
-	const struct program *program = compile_program(t->compile, chain);
+	const struct program *program = compile_program(chain);
 	struct tamis_chain c = {
 		.family = family_name(chain->table->family),
 		.table = chain->table->name,

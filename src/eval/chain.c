@@ -54,22 +54,45 @@ static void count(struct eval *ev, struct prog_rule_stats *s, burst_mask mask)
 		s->bytes += ev->len[i];
 }
 
+static void count_entered(const struct program *p, burst_mask mask)
+{
+	struct prog_chain_stats *s = p->stats;
+	unsigned n = mask_count(mask);
+
+	s->packets += n;
+	if (s->epoch != p->epoch) {
+		s->epoch = p->epoch;
+		s->entered = 0;
+	}
+	s->entered += n;
+}
+
+static void count_left(const struct place *at, burst_mask mask)
+{
+	struct prog_rule_stats *s = at->rule->stats;
+
+	if (!mask)
+		return;
+	if (s->epoch != at->chain->epoch) {
+		s->epoch = at->chain->epoch;
+		s->left = 0;
+	}
+	s->left += mask_count(mask);
+}
+
 /* A verdict for packets that matched the whole rule. Returns those for which the rule goes on. */
 static burst_mask verdict(struct eval *ev, const struct place *at, enum prog_verdict code,
-			  uint64_t chain_id, burst_mask mask, unsigned depth, struct exits *x)
+			  const struct program *target, burst_mask mask, unsigned depth,
+			  struct exits *x)
 {
-	const struct program *target = NULL;
 	burst_mask back;
 
 	if (code == PV_CONTINUE)
 		return mask;
 	count(ev, at->rule->stats, mask);
-	if (code == PV_JUMP || code == PV_GOTO) {
-		target = program_find(ev->in->root, chain_id);
-		if (!target || depth == PROG_DEPTH_MAX) {
-			ev->stats.depth += mask_count(mask);
-			code = PV_DROP;
-		}
+	if ((code == PV_JUMP || code == PV_GOTO) && depth == PROG_DEPTH_MAX) {
+		ev->stats.depth += mask_count(mask);
+		code = PV_DROP;
 	}
 	switch (code) {
 	case PV_ACCEPT:
@@ -123,14 +146,14 @@ static burst_mask verdict_map(struct eval *ev, const struct place *at, const str
 		memcpy(&data[i], set_elem_data(op->lookup.set, hit[i]), sizeof(data[i]));
 	while (mask) {
 		const struct prog_verdict_data *d = &data[__builtin_ctzll(mask)];
-		uint64_t chain_id = d->chain ? ev->in->root->chain_id(d->chain) : 0;
+		const struct program *target = d->chain ? ev->in->root->program_of(d->chain) : NULL;
 		burst_mask same = 0;
 
 		burst_foreach (mask, i)
 			if (data[i].code == d->code && data[i].chain == d->chain)
 				same |= bit_of(i);
 		mask &= ~same;
-		go |= verdict(ev, at, d->code, chain_id, same, depth, x);
+		go |= verdict(ev, at, d->code, target, same, depth, x);
 	}
 	return go;
 }
@@ -167,7 +190,6 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 	const struct prog_rule *r = at->rule;
 	struct eval_result *out = ev->out;
 
-	r->stats->reached += mask_count(mask);
 	for (const struct prog_op *op = r->ops; op < r->ops + r->n_ops && mask; op++) {
 		switch ((enum prog_op_kind)op->kind) {
 		case PO_RANGE:
@@ -187,7 +209,7 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 			mask = 0;
 			break;
 		case PO_VERDICT:
-			mask = verdict(ev, at, op->verdict.code, op->verdict.chain_id, mask, depth,
+			mask = verdict(ev, at, op->verdict.code, op->verdict.target, mask, depth,
 				       x);
 			break;
 		case PO_VMAP:
@@ -208,7 +230,7 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 			break;
 		case PO_NAT:
 			ev->nat_done[op->nat.source] |= mask;
-			mask = verdict(ev, at, PV_ACCEPT, 0, mask, depth, x);
+			mask = verdict(ev, at, PV_ACCEPT, NULL, mask, depth, x);
 			break;
 		default:
 			mask = stmt_run(ev, op, at, mask);
@@ -228,12 +250,15 @@ static burst_mask chain_run(struct eval *ev, const struct program *p, burst_mask
 	struct place end = {p, NULL};
 	struct exits x = {0};
 
-	p->stats->packets += mask_count(mask);
-	for (uint32_t k = 0; k < p->n_rules && mask; k++) {
-		struct place at = {p, p->rules[k]};
+	count_entered(p, mask);
+	for (const struct prog_rule *r = p->first; r && mask; r = r->next) {
+		struct place at = {p, r};
 
+		if (!prog_rule_visible(r, ev->in->root->version))
+			continue;
 		x.taken = 0;
 		rule_run(ev, &at, mask, depth, &x);
+		count_left(&at, x.taken);
 		mask &= ~x.taken;
 	}
 	if (mask)

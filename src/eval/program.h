@@ -2,10 +2,15 @@
 /*
  * program: the form in which a ruleset is run; compile/ makes it, eval/ runs it.
  *
- * A program_root is one published ruleset: the base chains of every hook in their order, and a
- * program for every chain, found by the chain's id. A program is a list of rules; a rule a list of
- * ops; an op narrows the mask of packets (matches), has an effect on what is left (statements), or
- * takes packets out with a verdict. Ops read expressions, trees of struct prog_expr.
+ * A program_root is one published ruleset: a version, and the base chains of every hook in their
+ * order. A chain has one program for as long as it lives, which is a list of rules; a rule is a
+ * list of ops; an op narrows the mask of packets (matches), has an effect on what is left
+ * (statements), or takes packets out with a verdict. Ops read expressions, trees of struct
+ * prog_expr.
+ *
+ * A change puts rules into the lists and marks others as ending, under the version that comes next:
+ * rules are in force from one version on and up to another. Whoever runs a root meets the rules of
+ * its version alone; a rule is taken out of its list when nobody runs an older root any more.
  *
  * Values are numbers in host order where they have at most 8 bytes, else bytes in network order;
  * names are 16 bytes padded with zeros. An expression has a value for some packets only: where it
@@ -14,8 +19,8 @@
  * A comparison with constants is one form, `lo <= (value & mask) <= lo + span`, turned round by
  * `neg`; equality has span 0, `>` and `<` an open end. So is a test of bits: (value & mask) != 0.
  *
- * Immutable once published, except for what states, sets, counters and `numgen inc` count. Rules
- * are counted by reference: those that a change does not touch go on in the next root.
+ * Immutable once published, except for the lists, and for what states, sets, counters and `numgen
+ * inc` count.
  */
 #ifndef TAMIS_EVAL_PROGRAM_H
 #define TAMIS_EVAL_PROGRAM_H
@@ -208,7 +213,7 @@ enum prog_verdict { PV_ACCEPT, PV_DROP, PV_CONTINUE, PV_RETURN, PV_JUMP, PV_GOTO
 struct prog_verdict_data {
 	uint32_t code; /* enum prog_verdict */
 	uint32_t zero;
-	const void *chain; /* root->chain_id() tells its id */
+	const void *chain; /* root->program_of() tells its program */
 };
 
 enum { PROG_LOG_GROUP_NONE = -1 };
@@ -285,7 +290,7 @@ struct prog_op {
 		} update;
 		struct {
 			uint8_t code; /* enum prog_verdict */
-			uint64_t chain_id;
+			const struct program *target;
 		} verdict;
 		struct {
 			const struct prog_expr *number; /* NULL: 0 */
@@ -301,12 +306,16 @@ enum prog_relation { PR_EQ, PR_NEQ, PR_LT, PR_GT, PR_LE, PR_GE };
 
 /* --- rules, chains, roots ----------------------------------------------------------------- */
 
+/* `left` counts within an epoch of the chain: it begins anew when a rule of it comes or goes. */
 struct prog_rule_stats {
-	uint64_t reached;	 /* packets that came to the rule */
 	uint64_t packets, bytes; /* that matched all of it; bytes of the network packet */
+	uint64_t left;		 /* packets that went on elsewhere from here */
+	uint64_t epoch;
 };
 
 struct prog_rule {
+	struct prog_rule *next;
+	uint64_t from, to; /* in force in the versions from <= v < to */
 	uint32_t n_ops;
 	const struct prog_op *ops;
 	struct prog_rule_stats *stats;
@@ -316,17 +325,33 @@ struct prog_rule {
 
 struct prog_chain_stats {
 	uint64_t packets;	 /* that entered it */
+	uint64_t entered, epoch; /* those of the epoch */
 	uint64_t policy_packets; /* that its policy decided */
 	uint64_t policy_bytes;
 };
 
 struct program {
-	uint64_t chain_id;
 	const void *chain; /* the model's */
-	uint32_t n_rules;
-	struct prog_rule *const *rules; /* rules[i] is the chain's i-th rule */
+	struct prog_rule *first;
 	struct prog_chain_stats *stats;
+	uint64_t epoch;
 };
+
+static inline bool prog_rule_visible(const struct prog_rule *r, uint64_t version)
+{
+	return r->from <= version && version < r->to;
+}
+
+/* Packets of the present epoch that entered the chain; that left it at a rule. */
+static inline uint64_t program_entered(const struct program *p)
+{
+	return p->stats->epoch == p->epoch ? p->stats->entered : 0;
+}
+
+static inline uint64_t program_left(const struct program *p, const struct prog_rule *r)
+{
+	return r->stats->epoch == p->epoch ? r->stats->left : 0;
+}
 
 /* Whose packets a hook sees. */
 enum prog_class { CLASS_NETDEV, CLASS_IPV4, CLASS_IPV6, CLASS_ARP, CLASS_BRIDGE, PROG_CLASSES };
@@ -360,37 +385,13 @@ struct prog_hook_list {
 	const struct prog_base *const *bases; /* in the order in which they run */
 };
 
-struct prog_slot {
-	uint64_t chain_id; /* 0: empty */
-	const struct program *program;
-};
-
 struct program_root {
+	uint64_t version;
 	struct prog_hook_list hooks[PROG_CLASSES][PROG_HOOKS];
-	struct prog_slot *slots; /* open addressing by chain id */
-	uint32_t slot_mask;
 	bool exact; /* rules read what rules write for other packets: one packet at a time */
 	bool conntrack[PROG_CLASSES]; /* flows are tracked for these packets */
-	uint64_t (*chain_id)(const void *chain);
+	const struct program *(*program_of)(const void *chain);
 	struct state *(*object_state)(const void *object); /* NULL: the object has none */
-	uint64_t generation;
 };
-
-/* Where the search for a chain id begins in the slots, before the mask. */
-static inline uint32_t program_slot(uint64_t chain_id)
-{
-	return (uint32_t)(chain_id * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-/* NULL if there is no such chain. O(1). */
-static inline const struct program *program_find(const struct program_root *r, uint64_t chain_id)
-{
-	for (uint32_t i = program_slot(chain_id) & r->slot_mask;; i = (i + 1) & r->slot_mask) {
-		if (r->slots[i].chain_id == chain_id)
-			return r->slots[i].program;
-		if (!r->slots[i].chain_id)
-			return NULL;
-	}
-}
 
 #endif

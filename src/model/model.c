@@ -15,6 +15,7 @@ struct model *model_new(const struct lang_env *env)
 	m->env = env;
 	m->next_table_handle = 1;
 	link_init(&m->tables);
+	link_init(&m->timed);
 	return m;
 }
 
@@ -74,4 +75,9 @@ struct model_flowtable *model_flowtable_find(const struct model_table *t, const 
 const struct model_link *model_tables(const struct model *m)
 {
 	return &m->tables;
+}
+
+const struct model_link *model_timed_sets(const struct model *m)
+{
+	return &m->timed;
 }

@@ -32,19 +32,11 @@ struct model_link {
 };
 
 /* What a table holds, and the table itself. Each begins with its link and its `deleted` mark. */
-enum model_noun {
-	NOUN_TABLE,
-	NOUN_CHAIN,
-	NOUN_RULE,
-	NOUN_SET,
-	NOUN_OBJECT,
-	NOUN_FLOWTABLE,
-	NOUNS
-};
+enum model_noun { NOUN_TABLE, NOUN_CHAIN, NOUN_RULE, NOUN_SET, NOUN_OBJECT, NOUN_FLOWTABLE, NOUNS };
 
 struct model_table {
 	struct model_link link; /* in model.tables */
-	bool deleted; /* by the open transaction: out of the list, still known by name */
+	bool deleted;		/* by the open transaction: out of the list, still known by name */
 	char *name;
 	enum family family;
 	uint64_t handle, next_handle;
@@ -64,9 +56,9 @@ struct model_chain {
 	struct model_table *table;
 	char *name; /* NULL for an anonymous chain, which its rule owns */
 	uint64_t handle;
-	uint64_t id; /* unique in this process's model, never reused: the program's key */
-	uint64_t version; /* another one, higher than all before, after each change of the chain or
-			     its rules; an abort is a change too */
+	uint64_t id; /* unique in this process's model, never reused; later chains have higher ones
+		      */
+	void *program;	    /* what compile/ made of it */
 	struct arena arena; /* of decl */
 	struct chain_decl decl;
 	struct model_link rules; /* head */
@@ -87,8 +79,9 @@ struct model_rule {
 	uint64_t handle;
 	struct model_link jump; /* in chain.jumps, or alone */
 	struct arena arena;
-	struct rule_decl decl; /* the checked form; decl.stmts[].state is a struct state */
+	struct rule_decl decl;	     /* the checked form; decl.stmts[].state is a struct state */
 	struct model_link anonymous; /* head: the chains that its verdicts own */
+	void *compiled;		     /* what compile/ made of it */
 };
 
 struct model_set {
@@ -101,9 +94,10 @@ struct model_set {
 	struct set_decl decl;
 	struct set *set;
 	uint32_t use;
-	bool fresh; /* made by the open transaction */
-	struct map target_by_chain;  /* verdict maps: where their elements lead */
-	struct model_link targets;   /* head */
+	bool fresh;		    /* made by the open transaction */
+	struct model_link timed;    /* among the sets whose elements have lifetimes, or alone */
+	struct map target_by_chain; /* verdict maps: where their elements lead */
+	struct model_link targets;  /* head */
 };
 
 struct model_object {
@@ -153,6 +147,17 @@ int model_set_touch(struct model *m, struct model_set *s);
 void model_commit(struct model *m);
 void model_abort(struct model *m);
 
+/* What the open transaction did so far, in order; of what went again both coming and going. */
+enum model_change_kind { MODEL_CAME, MODEL_WENT, MODEL_CHANGED };
+struct model_change {
+	enum model_change_kind kind;
+	enum model_noun noun;
+	void *item; /* of a table that went its contents went too, without changes of their own */
+};
+size_t model_change_count(const struct model *m);
+/* False: step i is of no concern to what packets meet. */
+bool model_change_at(const struct model *m, size_t i, struct model_change *out);
+
 /* Lookup; NULL if it is not there. */
 struct model_table *model_table_find(const struct model *m, enum family f, const char *name);
 struct model_chain *model_chain_find(const struct model_table *t, const char *name);
@@ -163,10 +168,12 @@ struct model_flowtable *model_flowtable_find(const struct model_table *t, const 
 
 /* Walking: `for (l = model_tables(m)->next; l != model_tables(m); l = l->next)`. */
 const struct model_link *model_tables(const struct model *m);
+/* Of the sets that have lifetimes: their `timed` links. */
+const struct model_link *model_timed_sets(const struct model *m);
 
 /*
- * The states of an element as statements say: of a set's declaration or of `add @set { k counter }`.
- * *out is NULL if there are none. 0, -ENOMEM, or -EINVAL and -EOVERFLOW as state_new().
+ * The states of an element as statements say: of a set's declaration or of `add @set { k counter
+ * }`. *out is NULL if there are none. 0, -ENOMEM, or -EINVAL and -EOVERFLOW as state_new().
  */
 int model_state_template(const struct stmt *stmts, struct state_template **out);
 

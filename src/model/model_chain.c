@@ -17,7 +17,7 @@ static void decl_clone(struct arena *a, void *to, const void *from)
 	d->devices = devices_clone(a, &d->devices);
 }
 
-/* The log has the declaration as it was; the chain counts as changed. */
+/* The log has the declaration as it was. */
 static int chain_log(struct model *m, struct model_chain *c)
 {
 	struct undo u = {.kind = UNDO_CHAIN, .item = c};
@@ -30,7 +30,6 @@ static int chain_log(struct model *m, struct model_chain *c)
 		return -ENOMEM;
 	memcpy(u.saved, &c->decl, sizeof(c->decl));
 	log_push(m, u);
-	chain_changed(m, c);
 	return 0;
 }
 

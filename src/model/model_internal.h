@@ -58,7 +58,8 @@ struct model {
 	struct model_link tables; /* head */
 	struct map table_by_name[FAMILIES];
 	uint64_t next_table_handle, saved_table_handle;
-	uint64_t next_id, version, walk;
+	struct model_link timed; /* head */
+	uint64_t next_id, walk;
 	bool open;
 	VEC(struct undo) log;
 	VEC(struct model_set *) touched; /* sets with an open journal of their own */
@@ -161,7 +162,6 @@ int item_delete(struct model *m, enum model_noun noun, void *item);
 /* The next handle of a table, 0 when out of memory. */
 uint64_t handle_take(struct model *m, struct model_table *t);
 int chain_rename(struct model *m, struct model_chain *c, const char *name);
-void chain_changed(struct model *m, struct model_chain *c);
 
 /* --- model_devices.c: interfaces of chains and flowtables ---------------------------------------
  */

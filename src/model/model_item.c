@@ -95,7 +95,6 @@ struct model_chain *chain_new(struct model *m, struct model_table *t, const char
 	c->arena = arena_small();
 	c->table = t;
 	c->id = ++m->next_id;
-	c->version = ++m->version;
 	if (name && !(c->name = strdup(name))) {
 		free(c);
 		return NULL;
@@ -136,6 +135,7 @@ struct model_set *set_item_new(struct model *m, struct model_table *t, const cha
 	if (!s)
 		return NULL;
 	link_init(&s->link);
+	link_init(&s->timed);
 	link_init(&s->targets);
 	s->arena = arena_small();
 	s->table = t;
@@ -154,6 +154,7 @@ void set_item_free(struct model_set *s)
 	if (!s)
 		return;
 	link_remove(&s->link);
+	link_remove(&s->timed);
 	if (s->set) {
 		struct state_template *t = (void *)set_desc_of(s->set)->ext_ctx;
 

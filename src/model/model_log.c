@@ -21,11 +21,6 @@ void log_push(struct model *m, struct undo u)
 	m->log.items[m->log.n++] = u;
 }
 
-void chain_changed(struct model *m, struct model_chain *c)
-{
-	c->version = ++m->version;
-}
-
 /* --- names ---------------------------------------------------------------------------------- */
 
 /*
@@ -72,6 +67,61 @@ static void handle_forget(struct map *handles, enum model_noun noun, void *item)
 		map_remove(handles, handle, sizeof(*handle));
 }
 
+/* --- sets with lifetimes -------------------------------------------------------------------- */
+
+static void set_enter(struct model *m, struct model_set *s)
+{
+	if (set_desc_of(s->set)->timeout)
+		link_insert(&s->timed, &m->timed);
+}
+
+static void timed_enter(struct model *m, enum model_noun noun, void *item)
+{
+	if (noun == NOUN_SET)
+		set_enter(m, item);
+	else if (noun == NOUN_TABLE)
+		link_foreach (l, &((struct model_table *)item)->sets)
+			set_enter(m, container_of(l, struct model_set, link));
+}
+
+static void timed_leave(enum model_noun noun, void *item)
+{
+	if (noun == NOUN_SET)
+		link_remove(&((struct model_set *)item)->timed);
+	else if (noun == NOUN_TABLE)
+		link_foreach (l, &((struct model_table *)item)->sets)
+			link_remove(&container_of(l, struct model_set, link)->timed);
+}
+
+/* --- what a transaction did ----------------------------------------------------------------- */
+
+size_t model_change_count(const struct model *m)
+{
+	return m->log.n;
+}
+
+bool model_change_at(const struct model *m, size_t i, struct model_change *out)
+{
+	const struct undo *u = &m->log.items[i];
+
+	switch (u->kind) {
+	case UNDO_ADD:
+		*out = (struct model_change){MODEL_CAME, u->noun, u->item};
+		return true;
+	case UNDO_DELETE:
+		*out = (struct model_change){MODEL_WENT, u->noun, u->item};
+		return true;
+	case UNDO_FLAGS:
+		*out = (struct model_change){MODEL_CHANGED, NOUN_TABLE, u->item};
+		return true;
+	case UNDO_CHAIN:
+		*out = (struct model_change){MODEL_CHANGED, NOUN_CHAIN, u->item};
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* --- steps ---------------------------------------------------------------------------------- */
 
 int item_add(struct model *m, enum model_noun noun, void *item, struct model_link *before,
@@ -98,6 +148,7 @@ int item_add(struct model *m, enum model_noun noun, void *item, struct model_lin
 		}
 	}
 	link_insert(item_link(item), before);
+	timed_enter(m, noun, item);
 	log_push(m, u);
 	return 0;
 }
@@ -112,6 +163,7 @@ int item_delete(struct model *m, enum model_noun noun, void *item)
 	log_push(m,
 		 (struct undo){.kind = UNDO_DELETE, .noun = noun, .item = item, .next = l->next});
 	link_remove(l);
+	timed_leave(noun, item);
 	*item_deleted(item) = true;
 	return 0;
 }
@@ -143,7 +195,6 @@ int chain_rename(struct model *m, struct model_chain *c, const char *name)
 	}
 	c->name = copy;
 	log_push(m, u);
-	chain_changed(m, c);
 	return 0;
 }
 
@@ -246,25 +297,19 @@ static void undo_add(struct model *m, const struct undo *u)
 		name_leave(names, item_name(u->noun, u->item), u);
 	if (handles)
 		handle_leave(handles, u->noun, u->item, u);
-	if (u->noun == NOUN_RULE) {
-		struct model_rule *r = u->item;
-
-		rule_count(r, -1);
-		chain_changed(m, r->chain);
-	}
+	if (u->noun == NOUN_RULE)
+		rule_count(u->item, -1);
 	link_remove(item_link(u->item));
+	timed_leave(u->noun, u->item);
 }
 
 static void undo_delete(struct model *m, const struct undo *u)
 {
 	link_insert(item_link(u->item), u->next);
 	*item_deleted(u->item) = false;
-	if (u->noun == NOUN_RULE) {
-		struct model_rule *r = u->item;
-
-		rule_count(r, 1);
-		chain_changed(m, r->chain);
-	}
+	if (u->noun == NOUN_RULE)
+		rule_count(u->item, 1);
+	timed_enter(m, u->noun, u->item);
 }
 
 static void undo_entry(struct model *m, const struct undo *u)
@@ -288,7 +333,6 @@ static void undo_entry(struct model *m, const struct undo *u)
 
 		memcpy(&c->decl, u->saved, sizeof(c->decl));
 		free(u->saved);
-		chain_changed(m, c);
 		break;
 	}
 	case UNDO_FLOWTABLE:
@@ -302,7 +346,6 @@ static void undo_entry(struct model *m, const struct undo *u)
 		name_leave(&c->table->chain_by_name, c->name, u);
 		free(c->name);
 		c->name = u->saved;
-		chain_changed(m, c);
 		break;
 	}
 	case UNDO_SET:

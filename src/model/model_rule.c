@@ -182,8 +182,7 @@ static int rule_enter(struct apply *a, struct model_rule *r, struct model_link *
 		return err;
 	}
 	rule_count(r, 1);
-	r->chain->table->jumps_added |= !link_is_empty(&r->chain->jumps);
-	chain_changed(a->m, r->chain);
+	r->chain->table->jumps_added |= !link_is_empty(&r->jump);
 	return 0;
 }
 
@@ -194,7 +193,6 @@ int rule_delete(struct model *m, struct model_rule *r)
 	if (err)
 		return err;
 	rule_count(r, -1);
-	chain_changed(m, r->chain);
 	return 0;
 }
 

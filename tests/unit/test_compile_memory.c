@@ -14,6 +14,7 @@
 #include "compile/compile.h"
 #include "failing_memory.h"
 #include "model_fixture.h"
+#include "program_walk.h"
 
 static void note(void *arg, const struct compile_note *n)
 {
@@ -50,7 +51,6 @@ static void test_each_allocation(void **state)
 	unsigned notes = 0;
 	struct compile_config config = {&notes, note};
 	const struct program *before;
-	struct program_root *root;
 	struct compile *c;
 	struct fixture f;
 	uint64_t n;
@@ -60,27 +60,30 @@ static void test_each_allocation(void **state)
 	assert_int_equal(fixture_init(&f), 0);
 	assert_int_equal(compile_new(&config, &c), 0);
 	assert_int_equal(fixture_load(&f, first, FIXTURE_COMMIT), 0);
-	assert_int_equal(compile_build(c, f.m, &root), 0);
-	assert_null(compile_publish(c, root));
-	before = compile_program(c, model_chain_find(model_table_find(f.m, FAMILY_INET, "t"), "a"));
+	assert_int_equal(compile_build(c, f.m), 0);
+	compile_publish(c);
+	compile_settle(c);
+	before = compile_program(model_chain_find(model_table_find(f.m, FAMILY_INET, "t"), "a"));
 	if (fixture_load(&f, second, FIXTURE_OPEN))
 		fail_msg("%s", f.messages);
 	for (n = 0;; n++) {
 		memory_arm(n, false);
-		err = compile_build(c, f.m, &root);
+		err = compile_build(c, f.m);
 		memory_disarm();
 		if (err)
 			assert_int_equal(err, -ENOMEM);
-		assert_int_equal(before->n_rules, 2);
+		assert_int_equal(program_length(before), err ? 2 : 15);
 		if (!memory.hit)
 			break;
 		if (!err) /* a set goes on without the room that it asked for in advance */
-			program_root_free(root);
+			compile_abort(c);
 	}
 	assert_int_equal(err, 0);
 	assert_true(n > 50);
 	assert_int_equal(notes, 1);
-	program_root_free(compile_publish(c, root));
+	compile_publish(c);
+	compile_settle(c);
+	assert_int_equal(program_length(before), 15);
 	model_commit(f.m);
 	compile_free(c);
 	fixture_free(&f);

@@ -6,17 +6,19 @@
 
 #include "ct/ct.h"
 #include "eval/eval.h"
+#include "program_walk.h"
 
 enum { MAX_CHAINS = 24, MAX_RULES = 8 };
+
+/* Of the world there is, so that ops can name them. */
+static struct program programs[MAX_CHAINS];
 
 /* A ruleset of chains; chain 0 is the base chain unless a test says otherwise. */
 struct world {
 	struct program_root root;
-	struct prog_slot slots[64];
-	struct program programs[MAX_CHAINS];
 	struct prog_chain_stats chain_stats[MAX_CHAINS];
 	struct prog_rule rules[MAX_CHAINS][MAX_RULES];
-	struct prog_rule *rule_list[MAX_CHAINS][MAX_RULES];
+	unsigned n_rules[MAX_CHAINS];
 	struct prog_rule_stats rule_stats[MAX_CHAINS][MAX_RULES];
 	struct prog_base bases[MAX_CHAINS];
 	const struct prog_base *lists[PROG_CLASSES][PROG_HOOKS][MAX_CHAINS];
@@ -33,9 +35,9 @@ struct world {
 	char text[4096]; /* of the events */
 };
 
-static uint64_t id_of(const void *chain)
+static const struct program *program_of(const void *chain)
 {
-	return (uint64_t)(uintptr_t)chain;
+	return &programs[(uintptr_t)chain - 1];
 }
 
 static struct state *no_state(const void *object)
@@ -56,22 +58,11 @@ static struct world *world_new(void)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	w->root.slots = w->slots;
-	w->root.slot_mask = 63;
-	w->root.chain_id = id_of;
+	w->root.program_of = program_of;
 	w->root.object_state = no_state;
-	for (unsigned c = 0; c < MAX_CHAINS; c++) {
-		struct program *p = &w->programs[c];
-		unsigned at = program_slot(c + 1) & 63;
-
-		p->chain_id = c + 1;
-		p->chain = (const void *)(uintptr_t)(c + 1);
-		p->rules = w->rule_list[c];
-		p->stats = &w->chain_stats[c];
-		while (w->slots[at].chain_id)
-			at = (at + 1) & 63;
-		w->slots[at] = (struct prog_slot){c + 1, p};
-	}
+	for (unsigned c = 0; c < MAX_CHAINS; c++)
+		programs[c] = (struct program){.chain = (const void *)(uintptr_t)(c + 1),
+					       .stats = &w->chain_stats[c]};
 	assert_int_equal(eval_new(7, &w->ev), 0);
 	w->ops = (struct eval_ops){.arg = w, .writable = writable};
 	w->in = (struct eval_input){
@@ -91,7 +82,7 @@ static void hook_add(struct world *w, unsigned chain, enum prog_class class, enu
 	struct prog_hook_list *l = &w->root.hooks[class][hook];
 	struct prog_base *b = &w->bases[chain];
 
-	b->program = &w->programs[chain];
+	b->program = &programs[chain];
 	b->priority = b->order = order;
 	b->hook = (uint8_t)hook;
 	b->family = 1;
@@ -103,13 +94,16 @@ static void hook_add(struct world *w, unsigned chain, enum prog_class class, enu
 static struct prog_rule *rule_add(struct world *w, unsigned chain, const struct prog_op *ops,
 				  unsigned n)
 {
-	struct program *p = &w->programs[chain];
-	unsigned k = p->n_rules++;
+	unsigned k = w->n_rules[chain]++;
 	struct prog_rule *r = &w->rules[chain][k];
 
 	assert_true(k < MAX_RULES);
-	*r = (struct prog_rule){n, ops, &w->rule_stats[chain][k], NULL, k + 1};
-	w->rule_list[chain][k] = r;
+	*r = (struct prog_rule){.to = UINT64_MAX,
+				.n_ops = n,
+				.ops = ops,
+				.stats = &w->rule_stats[chain][k],
+				.handle = k + 1};
+	*(k ? &r[-1].next : &programs[chain].first) = r;
 	return r;
 }
 
@@ -166,7 +160,7 @@ static const struct prog_expr dport = {
 	}
 #define TO(c, chain)                                                                               \
 	{                                                                                          \
-		.kind = PO_VERDICT, .verdict = {.code = PV_##c, .chain_id = (chain) + 1 }          \
+		.kind = PO_VERDICT, .verdict = {.code = PV_##c, .target = &programs[chain] }       \
 	}
 
 static const struct prog_op drop[] = {VERDICT(DROP)}, accept[] = {VERDICT(ACCEPT)};
@@ -191,7 +185,7 @@ static void test_range_dense_and_sparse(void **state)
 		}
 		run(w);
 		assert_int_equal(w->out.dropped, want);
-		assert_int_equal(w->rule_stats[0][0].reached, n);
+		assert_int_equal(program_reached(&programs[0], 0), n);
 		assert_int_equal(w->rule_stats[0][0].packets, __builtin_popcountll(want));
 		assert_int_equal(w->rule_stats[0][0].bytes, __builtin_popcountll(want) * 32);
 		assert_int_equal(w->chain_stats[0].policy_packets, n - __builtin_popcountll(want));
@@ -220,7 +214,7 @@ static void test_missing_field(void **state)
 	}
 	run(w);
 	assert_int_equal(w->out.dropped, 0);
-	assert_int_equal(w->rule_stats[0][1].reached, 40);
+	assert_int_equal(program_reached(&programs[0], 1), 40);
 	world_free(w);
 }
 
@@ -270,7 +264,7 @@ static void test_jump_goto_return(void **state)
 	assert_int_equal(w->out.rejected, 2);
 	assert_int_equal(w->out.accepted, 4);
 	assert_int_equal(w->chain_stats[2].packets, 2);
-	assert_ptr_equal(w->out.chain[1], &w->programs[2]);
+	assert_ptr_equal(w->out.chain[1], &programs[2]);
 	assert_ptr_equal(w->out.rule[1], &w->rules[2][1]);
 	assert_int_equal(w->rule_stats[0][1].packets, 1);
 	world_free(w);
@@ -289,7 +283,7 @@ static void test_return_in_base(void **state)
 	udp4(w, 1);
 	run(w);
 	assert_int_equal(w->out.dropped, 1);
-	assert_int_equal(w->rule_stats[0][1].reached, 0);
+	assert_int_equal(program_reached(&programs[0], 1), 0);
 	assert_int_equal(w->chain_stats[0].policy_packets, 1);
 	assert_null(w->out.rule[0]);
 	world_free(w);
@@ -572,7 +566,7 @@ static void trace(void *arg, const struct eval_trace *e)
 	size_t at = strlen(w->text);
 
 	snprintf(w->text + at, sizeof(w->text) - at, "%u %s chain %u rule %u %s\n", e->at.packet,
-		 kinds[e->kind], (unsigned)e->at.chain->chain_id - 1,
+		 kinds[e->kind], (unsigned)(e->at.chain - programs),
 		 e->at.rule ? (unsigned)e->at.rule->handle : 0, verdicts[e->verdict]);
 }
 
