@@ -187,7 +187,7 @@ int tamis_burst_run(struct tamis_burst *b)
 	t->totals.not_tracked = stats->not_tracked;
 	t->totals.too_deep = stats->depth;
 	totals_add(t, b);
-	engine_collect(t, t->now, COLLECT_BUDGET);
+	engine_collect_step(t, t->now, COLLECT_BUDGET);
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
 	return b->err;
 }

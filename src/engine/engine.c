@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { GATHER_NS = 100000000 };
+
 _Static_assert((int)TAMIS_MALFORMED_MAX >= (int)MALFORMED_KINDS, "room for every reason");
 
 const char *tamis_version(void)
@@ -143,5 +145,25 @@ void engine_collect(struct tamis *t, uint64_t now, unsigned budget)
 
 		if (set_next_due(s) <= now)
 			set_gc(s, now, budget);
+	}
+}
+
+/* What is due is left to gather for a while, so that a step takes many out of one place. */
+static uint64_t gathered(const struct set *s, uint64_t now)
+{
+	uint64_t interval = set_desc_of(s)->gc_interval_ns, tick = GATHER_NS;
+
+	if (interval)
+		tick = MAX(MIN(tick, interval / 2), 1);
+	return now - now % tick;
+}
+
+void engine_collect_step(struct tamis *t, uint64_t now, unsigned budget)
+{
+	vec_foreach (&t->timed, s) {
+		uint64_t until = gathered(*s, now);
+
+		if (set_next_due(*s) <= until)
+			set_gc(*s, until, budget);
 	}
 }

@@ -281,7 +281,7 @@ void model_commit(struct model *m)
 	vec_foreach (&m->log, u)
 		free(u->saved);
 	vec_foreach (&m->touched, s) {
-		set_commit((*s)->set);
+		set_commit((*s)->set, UINT64_MAX);
 		targets_purge(*s);
 	}
 	free_logged(m, UNDO_DELETE);

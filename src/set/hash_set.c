@@ -136,6 +136,8 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	bool state = (item->template || s->desc.ext_ctx) && s->desc.ext_new;
 	uint64_t word[HASH_COLUMNS] = {0};
 	struct set_elem *e = NULL;
+	if (s->desc.size && hash_table_count(s->store.table) >= s->desc.size)
+		return -ENFILE;
 	int err = journal_key(s, pos->key);
 	if (!err && (s->desc.data_len || item->comment || state))
 		err = elem_make(s, pos->key, pos->key, item->data, item->comment,
@@ -144,7 +146,7 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 		return err;
 	lifetime_words(s, t.timeout, expiry_at(now, t.expires_in ? t.expires_in : t.timeout), word);
 	word[HASH_RECORD] = (uintptr_t)e;
-	err = hash_table_put(pos, word);
+	err = hash_table_put(pos, word, s->desc.size);
 	if (!err && e)
 		elem_data_use(s, e, 1);
 	else if (e)
@@ -163,16 +165,25 @@ static bool has_room(struct set *s, uint64_t now)
 	return true;
 }
 
-/* The live element at pos (1), or room and a locked place for it (0), or an error. */
-static int find_or_room(struct set *s, const uint8_t *key, uint64_t now, struct hash_pos *pos)
+/*
+ * The live element of the item's key, locked at pos: 0 if it is a new one, 1 if it was there; or
+ * -errno, and nothing is locked.
+ */
+static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t, uint64_t now,
+		       struct hash_pos *pos)
 {
 	for (;;) {
-		int found = find_live(s, key, now, pos);
-		if (found || !s->desc.size || hash_table_count(s->store.table) < s->desc.size)
-			return found;
+		int err = find_live(s, item->lo, now, pos);
+		if (err)
+			return err;
+		err = put_new(s, pos, item, t, now);
+		if (!err)
+			return 0;
+		if (err == -EEXIST) /* another thread was quicker */
+			return 1;
 		hash_table_unlock(pos);
-		if (!has_room(s, now))
-			return -ENFILE;
+		if (err != -ENFILE || !has_room(s, now))
+			return err;
 	}
 }
 
@@ -181,31 +192,24 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int err = find_or_room(s, item->lo, now, &pos);
+	int there = find_or_put(s, item, t, now, &pos), err = 0;
 
-	if (err < 0)
-		return err;
-	while (!err) {
-		err = put_new(s, &pos, item, t, now);
-		if (err != -EEXIST) {
-			hash_table_unlock(&pos);
-			return err;
-		}
-		err = 1; /* another thread was quicker */
-	}
-	struct set_elem *e = hash_pos_elem(&pos);
-	bool same = !s->desc.data_len || !memcmp(elem_data(s, e), item->data, s->desc.data_len);
-	err = 0;
-	if (!same || flags & SET_ADD_EXCL) {
-		err = -EEXIST;
-		if (conflict)
-			*conflict = e;
-	} else {
+	if (there < 0)
+		return there;
+	if (there) {
+		struct set_elem *e = hash_pos_elem(&pos);
+		bool same =
+			!s->desc.data_len || !memcmp(elem_data(s, e), item->data, s->desc.data_len);
 		pos_lifetime(s, &pos, &timeout, &expires);
-		if (t.timeout != timeout || t.expires_in)
+		if (!same || flags & SET_ADD_EXCL) {
+			err = -EEXIST;
+			if (conflict)
+				*conflict = e;
+		} else if (t.timeout != timeout || t.expires_in) {
 			err = change_lifetime(
 				s, &pos, t.timeout,
 				expiry_at(now, t.expires_in ? t.expires_in : t.timeout));
+		}
 	}
 	hash_table_unlock(&pos);
 	return err;
@@ -231,33 +235,23 @@ int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_i
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int err = find_or_room(s, item->lo, now, &pos);
+	int there = find_or_put(s, item, t, now, &pos), err = 0;
 
-	if (err == -ENFILE)
+	if (there == -ENFILE)
 		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
-	if (err < 0)
-		return err;
-	if (!err) {
-		err = put_new(s, &pos, item, t, now);
-		if (!err) {
-			*out = hash_pos_elem(&pos);
-			hash_table_unlock(&pos);
-			__atomic_fetch_add(&s->stats.added, 1, __ATOMIC_RELAXED);
-			return 1;
-		}
-		if (err != -EEXIST) {
-			hash_table_unlock(&pos);
-			return err;
-		}
+	if (there < 0)
+		return there;
+	if (there) {
+		pos_lifetime(s, &pos, &timeout, &expires);
+		if (mode == SET_UPDATE_REFRESH && timeout && t.timeout)
+			err = change_lifetime(s, &pos, timeout, expiry_at(now, t.timeout));
+	} else {
+		__atomic_fetch_add(&s->stats.added, 1, __ATOMIC_RELAXED);
 	}
-	err = 0;
-	pos_lifetime(s, &pos, &timeout, &expires);
-	if (mode == SET_UPDATE_REFRESH && timeout && t.timeout)
-		err = change_lifetime(s, &pos, timeout, expiry_at(now, t.timeout));
 	if (!err)
 		*out = hash_pos_elem(&pos);
 	hash_table_unlock(&pos);
-	return err;
+	return err ? err : !there;
 }
 
 void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeout,

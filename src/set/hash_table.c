@@ -260,19 +260,43 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 	}
 }
 
-int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
+/* One element more, unless that is too many. */
+static bool count_up(struct hash_table *t, uint64_t most)
 {
-	struct hash_table *t = pos->t;
-	int err = put_here(pos, word);
+	uint64_t n = LOAD(&t->count);
+
+	do {
+		if (most && n >= most)
+			return false;
+	} while (!__atomic_compare_exchange_n(&t->count, &n, n + 1, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return true;
+}
+
+static int put_again(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
+{
+	int err = -EAGAIN;
 
 	for (unsigned alarms = 1; err == -EAGAIN; alarms++) {
-		pos_lock(t, pos->key, pos);
+		pos_lock(pos->t, pos->key, pos);
 		if (find(pos))
 			return -EEXIST;
 		err = alarms < ALARMS_MAX ? put_here(pos, word) : -ENOSPC;
 	}
-	if (!err)
-		__atomic_fetch_add(&t->count, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most)
+{
+	struct hash_table *t = pos->t;
+
+	if (!count_up(t, most))
+		return -ENFILE;
+	int err = put_here(pos, word);
+	if (err == -EAGAIN)
+		err = put_again(pos, word);
+	if (err)
+		__atomic_fetch_sub(&t->count, 1, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -345,13 +369,14 @@ struct expiring {
 	void *ctx;
 };
 
-/* The earliest expiry left in a bucket that is due; 0: none. */
-static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsigned b)
+/* Takes out of a bucket what has expired; the earliest expiry left, or `least` if that is earlier.
+ */
+static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsigned b,
+			      uint64_t least)
 {
 	struct hash_table *t = x->t;
 	const uint64_t *expires = &seg->column[HASH_EXPIRES][b * SLOTS];
 	uint32_t m = seg->bucket[b].head >> t->next_shift & VIEW_BITS;
-	uint64_t least = UINT64_MAX;
 
 	for (; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
@@ -369,7 +394,18 @@ static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsi
 			t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
 		x->n++;
 	}
-	return least == UINT64_MAX ? 0 : least;
+	return least;
+}
+
+/* The same with bucket b and its neighbours; brings their due time up to date. */
+static void expire_buckets(struct expiring *x, struct hash_segment *seg, unsigned b)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned first = b - b % DUE_BUCKETS;
+
+	for (b = first; b < first + DUE_BUCKETS && b < seg->n_buckets; b++)
+		least = expire_bucket(x, seg, b, least);
+	*bucket_due(seg, first) = least == UINT64_MAX ? 0 : least;
 }
 
 /* The earliest expiry left in a locked segment. */
@@ -377,10 +413,10 @@ static uint64_t expire_segment(struct expiring *x, struct hash_segment *seg)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b++) {
-		uint64_t *due = bucket_due(seg, b);
+	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b += DUE_BUCKETS) {
+		const uint64_t *due = bucket_due(seg, b);
 		if (*due && *due <= x->now)
-			*due = expire_bucket(x, seg, b);
+			expire_buckets(x, seg, b);
 		if (*due)
 			least = MIN(least, *due);
 	}
@@ -535,7 +571,7 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 	if (rescan) {
 		struct expiring x = {.t = t};
 		for (unsigned k = 0; k < 2; k++)
-			*bucket_due(seg, b[k]) = expire_bucket(&x, seg, b[k]);
+			expire_buckets(&x, seg, b[k]);
 		uint64_t due = expire_segment(&x, seg);
 		spin_lock(&t->lock);
 		due_set(t, seg, due);

@@ -115,10 +115,11 @@ bool hash_pos_is_old(const struct hash_pos *pos);
 /* Changes expiry or timeout; 0 or -ENOMEM, never the latter where the value was not 0 before. */
 int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
 /*
- * Puts an absent key in. 0, -ENOMEM, or -ENOSPC if no secret serves. May let go of the segment and
+ * Puts an absent key in, unless the table has `most` elements (0: no limit), however many threads
+ * do. 0, -ENFILE for that, -ENOMEM, or -ENOSPC if no secret serves. May let go of the segment and
  * lock it again: -EEXIST if the key came meanwhile.
  */
-int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS]);
+int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most);
 /* Takes the element out, and frees its record when no reader can see it, and unlocks. */
 void hash_table_drop(struct hash_pos *pos);
 

@@ -31,7 +31,9 @@ static size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 
 static size_t column_size(const struct hash_segment *seg, enum hash_column c)
 {
-	size_t words = (size_t)seg->n_buckets * (c == HASH_EXPIRES ? SLOTS + 1 : SLOTS);
+	size_t words = (size_t)seg->n_buckets * SLOTS;
+	if (c == HASH_EXPIRES)
+		words += (seg->n_buckets + DUE_BUCKETS - 1) / DUE_BUCKETS;
 	return words * sizeof(uint64_t);
 }
 
@@ -498,7 +500,7 @@ static int copy_one(struct hash_table *t, const struct hash_segment *seg, unsign
 	for (unsigned c = 0; c < HASH_COLUMNS; c++)
 		word[c] = segment_word(seg, c, slot);
 	hash_table_lock(to, slot_key(t, seg, slot), &pos);
-	int err = hash_table_put(&pos, word);
+	int err = hash_table_put(&pos, word, 0);
 	if (!err) {
 		uint32_t *head = &pos.seg->bucket[pos.slot / SLOTS].head;
 		uint32_t both = (1U | 1U << VIEW_SHIFT) << pos.slot % SLOTS;

@@ -12,6 +12,7 @@ enum {
 	SLOTS = 15,
 	BUCKETS_MAX = 128,
 	SLOTS_MAX = BUCKETS_MAX * SLOTS,
+	DUE_BUCKETS = 4, /* neighbours that have one due time */
 	VIEW_SHIFT = 16, /* from one view's bits in a head to the other's */
 };
 
@@ -32,8 +33,7 @@ _Static_assert(sizeof(struct hash_bucket) == 64, "a bucket is a cache line");
 
 struct hash_segment {
 	/* What readers look at. */
-	uint64_t
-		*column[HASH_COLUMNS]; /* HASH_EXPIRES goes on with a word a bucket: bucket_due() */
+	uint64_t *column[HASH_COLUMNS]; /* HASH_EXPIRES goes on: bucket_due() */
 	uint8_t *keys;
 	/* What writers do. */
 	uint32_t lock;
@@ -172,12 +172,12 @@ static inline unsigned bucket_fill(const struct hash_segment *seg, unsigned b)
 }
 
 /*
- * Where a segment with the column HASH_EXPIRES has, for a bucket, a time that no expiry in it is
- * before; 0: nothing in it expires.
+ * Where a segment with the column HASH_EXPIRES has, for the bucket and its neighbours, a time that
+ * no expiry in them is before; 0: nothing in them expires.
  */
 static inline uint64_t *bucket_due(const struct hash_segment *seg, unsigned b)
 {
-	return &seg->column[HASH_EXPIRES][seg->n_buckets * SLOTS + b];
+	return &seg->column[HASH_EXPIRES][seg->n_buckets * SLOTS + b / DUE_BUCKETS];
 }
 
 static inline void bucket_due_lower(const struct hash_segment *seg, unsigned b, uint64_t expires)

@@ -45,6 +45,8 @@ _Static_assert(sizeof(struct journal_entry) == 32, "set.h tells the size");
 
 int journal_reserve(struct set *s, size_t more)
 {
+	if (s->committed)
+		return -EAGAIN;
 	return s->open ? vec_reserve(&s->journal, s->journal.n + more) : 0;
 }
 
@@ -185,6 +187,8 @@ int set_flush(struct set *s, uint64_t now)
 	struct hash_table *table = NULL;
 	uint64_t expired = expiry_count(&s->store.expiry, now);
 
+	if (s->committed)
+		return -EAGAIN;
 	if (s->store.table) {
 		int err = hash_set_table(s, &table);
 		if (err)
@@ -221,7 +225,7 @@ int set_flush(struct set *s, uint64_t now)
 int set_begin(struct set *s)
 {
 	if (s->open)
-		return -EALREADY;
+		return s->committed ? -EAGAIN : -EALREADY;
 	s->open = true;
 	if (s->store.table)
 		hash_set_begin(s);
@@ -233,27 +237,28 @@ static void close_journal(struct set *s)
 	if (s->store.table && !s->store.fresh)
 		hash_table_end(s->store.table);
 	s->store.fresh = false;
-	s->open = false;
+	s->open = s->committed = false;
 	s->ops->settle(s);
 	journal_free(s);
 }
 
-/* Shows workers what was changed; what they may still look at goes after a grace period. */
+/* Shows workers what was changed. */
 static void commit_table(struct set *s)
 {
 	hash_set_publish(s);
 	if (!s->store.fresh)
 		hash_table_publish(s->store.table);
-	if (s->journal.n)
-		rcu_wait(s->desc.rcu, UINT64_MAX);
 }
 
-void set_commit(struct set *s)
+int set_commit(struct set *s, uint64_t deadline)
 {
 	if (!s->open)
-		return;
-	if (s->store.table)
+		return 0;
+	if (s->store.table && !s->committed)
 		commit_table(s);
+	s->committed = true;
+	if (s->store.table && s->journal.n && rcu_wait(s->desc.rcu, deadline))
+		return -EAGAIN;
 	vec_foreach (&s->journal, j) {
 		if (is_of_key(j)) {
 			if (!s->store.fresh)
@@ -267,6 +272,7 @@ void set_commit(struct set *s)
 		}
 	}
 	close_journal(s);
+	return 0;
 }
 
 static void undo(struct set *s, const struct journal_entry *j)
@@ -320,6 +326,8 @@ static void undo(struct set *s, const struct journal_entry *j)
 
 void set_rollback(struct set *s)
 {
+	if (s->committed)
+		return;
 	while (s->journal.n)
 		undo(s, &s->journal.items[--s->journal.n]);
 	if (s->store.table)

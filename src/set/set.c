@@ -84,7 +84,7 @@ void set_free(struct set *s)
 {
 	if (!s)
 		return;
-	set_commit(s);
+	set_commit(s, UINT64_MAX);
 	store_drop(s);
 	journal_free(s);
 	free(s);

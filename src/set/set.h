@@ -150,12 +150,15 @@ int set_flush(struct set *s, uint64_t now);
  *
  * With desc.rcu lookups see nothing of a transaction until set_commit(), then all of it, from one
  * call of set_lookup() to the next; of elements that stay, a new lifetime shows at once, and of the
- * catch-all everything. set_commit() waits for a grace period. Without desc.rcu lookups see changes
+ * catch-all everything. set_commit() waits for a grace period, until its deadline by the clock of
+ * desc.rcu (UINT64_MAX: none). Then it is -EAGAIN: lookups see what was changed, but what was taken
+ * out is still held, and until set_commit(), called again, is 0, everything that would change the
+ * set is -EAGAIN and set_rollback() does nothing. Without desc.rcu lookups see changes
  * at once. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
  * change, one for a flush. set_begin() on an open transaction is -EALREADY.
  */
 int set_begin(struct set *s);
-void set_commit(struct set *s);
+int set_commit(struct set *s, uint64_t deadline);
 void set_rollback(struct set *s);
 bool set_in_transaction(const struct set *s);
 

@@ -104,7 +104,8 @@ struct set {
 	struct set_elem *shown;	      /* the catch-all, to lookups */
 	uint64_t base_timeout;	      /* hash: a timeout that is not stored */
 	struct set_stats stats;
-	bool open; /* a transaction */
+	bool open;	/* a transaction */
+	bool committed; /* it is visible, but workers may still look at what it took out */
 	VEC(struct journal_entry) journal;
 };
 

@@ -149,7 +149,7 @@ static void *updater(void *arg)
 static void end_transaction(struct world *a, bool commit)
 {
 	if (commit)
-		set_commit(a->s);
+		assert_int_equal(set_commit(a->s, UINT64_MAX), 0);
 	else
 		set_rollback(a->s);
 	pthread_rwlock_unlock(&a->changes);
@@ -249,13 +249,114 @@ static void long_keys_map(void **state)
 	fight(36, true);
 }
 
+/* --- size ----------------------------------------------------------------------------------- */
+
+enum { SIZE = 2000 };
+
+struct adder {
+	struct set *s;
+	struct rcu *rcu;
+	uint32_t first, made, full;
+};
+
+static void *adder(void *arg)
+{
+	struct adder *a = arg;
+	struct rcu_worker *w;
+	struct set_elem *e;
+
+	if (rcu_register(a->rcu, "adder", &w))
+		abort();
+	for (uint32_t i = 0; i < 2 * SIZE; i++) {
+		uint32_t n = a->first + i;
+		int r = set_update(a->s, SET_UPDATE_ADD, &(struct set_item){.lo = &n}, 0, &e);
+		a->made += r == 1;
+		a->full += r == -ENFILE;
+		if (r == 1 && i % 3 == 0 && !set_remove(a->s, &n, 0))
+			a->made--;
+		rcu_quiescent(w);
+	}
+	rcu_unregister(w);
+	return NULL;
+}
+
+/* Several workers fill a set at once: never more than its size, and then not one less. */
+static void exact_size(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {4}, .dynamic = true, .size = SIZE};
+	struct adder a[3];
+	struct rcu *rcu;
+	pthread_t t[3];
+	uint32_t made = 0;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &rcu), 0);
+	d.rcu = rcu;
+	assert_int_equal(set_new(&d, &a[0].s), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		a[i] = (struct adder){a[0].s, rcu, i << 20, 0, 0};
+		assert_int_equal(pthread_create(&t[i], NULL, adder, &a[i]), 0);
+	}
+	for (uint64_t n = 0; n < SIZE;) {
+		n = set_count(a[0].s, 0);
+		assert_in_range(n, 0, SIZE);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		pthread_join(t[i], NULL);
+		made += a[i].made;
+		assert_true(a[i].full > 0);
+	}
+	assert_int_equal(made, SIZE);
+	assert_int_equal(set_count(a[0].s, 0), SIZE);
+	set_free(a[0].s);
+	rcu_free(rcu);
+}
+
+/* --- a worker that stalls ------------------------------------------------------------------- */
+
+/* A commit whose deadline passes is visible all the same, and ended by another call. */
+static void commit_deadline(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {4}};
+	uint64_t now = 0;
+	struct rcu_worker *w;
+	struct rcu *rcu;
+	struct set *s;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &rcu), 0);
+	assert_int_equal(rcu_register(rcu, "stalled", &w), 0);
+	d.rcu = rcu;
+	assert_int_equal(set_new(&d, &s), 0);
+	uint32_t a = 1, b = 2;
+	struct set_item old = {.lo = &a}, new = {.lo = &b};
+	assert_int_equal(set_add(s, &old, 0, 0, NULL), 0);
+	assert_int_equal(set_begin(s), 0);
+	assert_int_equal(set_delete(s, &old, 0), 0);
+	assert_int_equal(set_add(s, &new, 0, 0, NULL), 0);
+	assert_int_equal(set_lookup(s, &b, 4, 1, &now, NULL), 0);
+	assert_int_equal(set_commit(s, clock_now(NULL) + SECOND / 100), -EAGAIN);
+	assert_int_equal(set_lookup(s, &b, 4, 1, &now, NULL), 1);
+	assert_int_equal(set_lookup(s, &a, 4, 1, &now, NULL), 0);
+	assert_int_equal(set_add(s, &old, 0, 0, NULL), -EAGAIN);
+	assert_int_equal(set_delete(s, &new, 0), -EAGAIN);
+	assert_int_equal(set_flush(s, 0), -EAGAIN);
+	assert_int_equal(set_begin(s), -EAGAIN);
+	set_rollback(s);
+	assert_int_equal(set_lookup(s, &b, 4, 1, &now, NULL), 1);
+	rcu_offline(w);
+	assert_int_equal(set_commit(s, UINT64_MAX), 0);
+	assert_int_equal(set_add(s, &old, 0, 0, NULL), 0);
+	assert_int_equal(set_count(s, 0), 2);
+	rcu_unregister(w);
+	set_free(s);
+	rcu_free(rcu);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_keys),
-		cmocka_unit_test(short_keys_map),
-		cmocka_unit_test(long_keys),
-		cmocka_unit_test(long_keys_map),
+		cmocka_unit_test(short_keys), cmocka_unit_test(short_keys_map),
+		cmocka_unit_test(long_keys),  cmocka_unit_test(long_keys_map),
+		cmocka_unit_test(exact_size), cmocka_unit_test(commit_deadline),
 	};
 	if (argc > 1)
 		seconds = atof(argv[1]);

@@ -98,7 +98,7 @@ static void toggle(struct world *w, unsigned i, uint64_t expires, uint64_t timeo
 	}
 	uint64_t record = w->records && rnd(2) ? (uintptr_t)malloc(8) : 0;
 	records_alive += record != 0;
-	assert_int_equal(hash_table_put(&pos, (uint64_t[]){expires, timeout, record}), 0);
+	assert_int_equal(hash_table_put(&pos, (uint64_t[]){expires, timeout, record}, 0), 0);
 	hash_table_unlock(&pos);
 	*e = (struct elem){true, e->was, expires, timeout, record, e->old_record};
 	w->count++;
@@ -400,7 +400,7 @@ static void alarm_raised(void **state)
 			for (unsigned i = 15; i < 40 && !err; i++) {
 				key_of(&w, i, key);
 				assert_false(hash_table_lock(w.t, key, &pos));
-				err = hash_table_put(&pos, (uint64_t[]){0, 0, 0});
+				err = hash_table_put(&pos, (uint64_t[]){0, 0, 0}, 0);
 				hash_table_unlock(&pos);
 				if (!err) {
 					w.e[i].there = true;

@@ -438,7 +438,7 @@ static void transactions(void **state)
 	assert_int_equal(set_begin(s), 0);
 	assert_int_equal(set_flush(s, 40 * S), 0);
 	assert_int_equal(add(s, KEY(99), 40 * S), 0);
-	set_commit(s);
+	assert_int_equal(set_commit(s, UINT64_MAX), 0);
 	assert_string_equal(listing(s, SET_CURSOR_USER, 40 * S), "63-63");
 
 	assert_int_equal(set_change(s, 1, 0, 0, 40 * S), 0);

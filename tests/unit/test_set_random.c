@@ -273,7 +273,7 @@ static void transact(struct run *r)
 		assert_int_equal(set_begin(r->s), 0);
 		memcpy(r->saved, r->m, sizeof(*r->m));
 	} else if (rnd(2)) {
-		set_commit(r->s);
+		assert_int_equal(set_commit(r->s, UINT64_MAX), 0);
 	} else {
 		set_rollback(r->s);
 		memcpy(r->m, r->saved, sizeof(*r->m));
