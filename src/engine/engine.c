@@ -160,10 +160,13 @@ static uint64_t gathered(const struct set *s, uint64_t now)
 
 void engine_collect_step(struct tamis *t, uint64_t now, unsigned budget)
 {
-	vec_foreach (&t->timed, s) {
-		uint64_t until = gathered(*s, now);
+	const struct model_link *sets = model_timed_sets(t->model);
 
-		if (set_next_due(*s) <= until)
-			set_gc(*s, until, budget);
+	for (const struct model_link *l = sets->next; l != sets; l = l->next) {
+		struct set *s = container_of(l, struct model_set, timed)->set;
+		uint64_t until = gathered(s, now);
+
+		if (set_next_due(s) <= until)
+			set_gc(s, until, budget);
 	}
 }
