@@ -234,6 +234,21 @@ static void print_line(const struct source *src, const struct spot *p, const str
 	strbuf_putc(out, '\n');
 }
 
+/* A second place that is not on the first one's line. */
+static void print_second(const struct source_set *s, struct loc loc, struct cursor *c,
+			 struct strbuf *out)
+{
+	const struct source *src = source_at(s, loc.src);
+	if (!src || src->kind == SOURCE_JSON)
+		return;
+	struct spot p = spot_of(c, src, loc), none = {.first = 1};
+	if (src->kind == SOURCE_FILE)
+		strbuf_printf(out, "%s:%u:%u-%u: ", src->name, p.line, p.first, p.last);
+	strbuf_puts(out, "the other place:\n");
+	none.start = p.start;
+	print_line(src, &none, &p, out);
+}
+
 static void print_one(const struct source_set *s, const struct diag *d, struct cursor *c,
 		      struct strbuf *out)
 {
@@ -252,9 +267,10 @@ static void print_one(const struct source_set *s, const struct diag *d, struct c
 	bool same = d->second.src == d->loc.src;
 	if (same)
 		second = spot_of(c, src, d->second);
-	/* A second place on another line cannot be shown beside the first. */
 	same = same && second.line == p.line;
 	print_line(src, &p, same ? &second : NULL, out);
+	if (!same)
+		print_second(s, d->second, c, out);
 }
 
 void diag_print(const struct source_set *s, struct strbuf *out)

@@ -146,9 +146,7 @@ static int prefix_check(struct eval *ev, struct expr *e)
 		return check_error(ev, e->loc,
 				   "Prefix length %u is invalid for type of %u bits width",
 				   e->prefix.len, base->bits);
-	struct expr *mask = value_mask(ev, e->loc, base->type, base->bits, e->prefix.len);
-
-	value_fold(ev, OP_AND, base, mask);
+	value_cut(ev, base, e->prefix.len);
 	e->type = base->type;
 	e->bits = base->bits;
 	return 0;

@@ -99,6 +99,8 @@ bool value_is_zero(const struct expr *e);
 /* The number of leading ones if the rest are zeros, else -1. */
 int value_mask_prefix(const struct expr *e);
 /* A value of `ones` leading one bits. */
+/* All but the first `ones` bits become 0, in place. */
+void value_cut(struct eval *ev, struct expr *e, unsigned ones);
 struct expr *value_mask(struct eval *ev, struct loc loc, const struct datatype *t, unsigned bits,
 			unsigned ones);
 bool expr_is_constant(const struct expr *e);

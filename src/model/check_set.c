@@ -453,14 +453,29 @@ static int order_cmp(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* The item that an element of the set was made of. */
+static uint32_t box_of(const struct set *boxes, struct set_elem *e, const struct sort_item *items)
+{
+	unsigned len = set_key_len(boxes);
+	struct set_view v;
+	uint32_t i = 0;
+
+	set_elem_view(boxes, e, 0, &v);
+	while (memcmp(items[i].lo, v.lo, len) || memcmp(items[i].hi, v.hi, len))
+		i++;
+	return i;
+}
+
 /*
  * Adds items to a set of boxes one after the other, as the kernel does: *at is the first that it
- * refuses, or n. Nothing here may jump, since the set is no part of the arena. 0 or -ENOMEM.
+ * refuses, or n; *rival the one before that is in its way. Nothing here may jump, since the set is
+ * no part of the arena. 0 or -ENOMEM.
  */
 static int boxes_try(const struct sort_item *items, uint32_t n, const struct set_type *t,
-		     uint32_t *at)
+		     uint32_t *at, uint32_t *rival)
 {
 	struct set_desc d = {.n_fields = t->n, .interval = true};
+	struct set_elem *conflict = NULL;
 	struct set *boxes;
 	uint32_t i;
 	int err;
@@ -473,10 +488,12 @@ static int boxes_try(const struct sort_item *items, uint32_t n, const struct set
 	for (i = 0; i < n; i++) {
 		struct set_item item = {.lo = items[i].lo, .hi = items[i].hi};
 
-		err = set_add(boxes, &item, 0, 0, NULL);
+		err = set_add(boxes, &item, 0, 0, &conflict);
 		if (err)
 			break;
 	}
+	if (err == -EEXIST)
+		*rival = box_of(boxes, conflict, items);
 	set_free(boxes);
 	if (err && err != -EEXIST)
 		return err;
@@ -492,16 +509,18 @@ static int boxes_order(struct eval *ev, struct sort_item *items, uint32_t n,
 		       const struct set_type *t)
 {
 	struct sort_item *written = arena_alloc(ev->a, MAX(n, 1u) * sizeof(*items));
-	uint32_t at;
+	uint32_t at, rival = 0;
 	int err;
 
 	memcpy(written, items, n * sizeof(*items));
 	qsort(written, n, sizeof(*written), order_cmp);
-	err = boxes_try(written, n, t, &at);
+	err = boxes_try(written, n, t, &at, &rival);
 	if (!err && at < n)
-		return kernel_error(ev, item_key(written[at].e)->loc, "File exists");
+		return check_error2(ev, item_key(written[at].e)->loc,
+				    item_key(written[rival].e)->loc,
+				    "Could not process rule: File exists");
 	if (!err)
-		err = boxes_try(items, n, t, &at);
+		err = boxes_try(items, n, t, &at, &rival);
 	if (!err && at < n)
 		memcpy(items, written, n * sizeof(*items));
 	return err;

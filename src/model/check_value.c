@@ -291,6 +291,18 @@ struct expr *value_mask(struct eval *ev, struct loc loc, const struct datatype *
 	return expr_value(ev->a, loc, t, v, bits);
 }
 
+void value_cut(struct eval *ev, struct expr *e, unsigned ones)
+{
+	uint8_t v[VALUE_MAX], flags = e->flags;
+	unsigned bytes = bits_to_bytes(e->bits), first = bytes * 8 - e->bits + ones;
+
+	memcpy(v, expr_bytes(e), bytes);
+	for (unsigned i = first; i < bytes * 8; i++)
+		v[i / 8] &= (uint8_t)~(0x80 >> i % 8);
+	expr_set_value(ev->a, e, e->type, v, e->bits);
+	e->flags = flags;
+}
+
 /* Shifts the `bytes` bytes at v by n bits; to the left if n is positive. */
 static void shift_bytes(uint8_t *v, unsigned bytes, int n)
 {

@@ -30,6 +30,7 @@ void model_free(struct model *m)
 	for (unsigned i = 0; i < FAMILIES; i++)
 		map_free(&m->table_by_name[i]);
 	arena_free(&m->scratch);
+	arena_free(&m->elements);
 	vec_free(&m->log);
 	vec_free(&m->touched);
 	free(m);

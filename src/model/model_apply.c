@@ -313,7 +313,7 @@ static void drop_messages(struct source_set *src, const uint32_t *which, size_t 
 int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		struct strbuf *out)
 {
-	struct apply a = {.m = m, .src = sources, .now = now, .out = out};
+	struct apply a = {.m = m, .src = sources, .now = now, .out = out, .first = cmds->first};
 	VEC(uint32_t) kernel = {0};
 	bool own = false;
 	struct loc last = LOC_NONE;
@@ -343,6 +343,7 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 		if (ret == -ENOMEM || sources->n_errors >= sources->max_errors)
 			break;
 	}
+	arena_reset(&m->elements);
 	if (!ret)
 		ret = check_jumps(&a, last);
 	if (own && ret != -ENOMEM)

@@ -2,11 +2,11 @@
 /*
  * model_element: adds and deletes elements of named sets and maps.
  *
- * Errors stand at the element's key. Overlaps within one command name both places; to find the
- * other one the command's elements before it are read again. With elements of a command before, in
- * the transaction that makes the set, the other place is not known any more. Cost: that of the set
- * for each element.
+ * Errors stand at the element's key. Overlaps name both elements; to find the place of the other
+ * one, the load's commands on the set before it are read again. For that what checks make of
+ * elements lives as long as the load. Cost: that of the set for each element.
  */
+#include "lang/print.h"
 #include "model/model_internal.h"
 
 struct item {
@@ -113,56 +113,118 @@ static void item_init(struct item *it)
 	it->template = NULL;
 }
 
-struct found {
-	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
-	const struct expr *key;
-};
-
-/* Another element of the command that shares a key with `it`. */
-static bool overlapped(const struct expr *list, uint32_t n, const struct item *it, unsigned len,
-		       struct found *out)
+/* Where a key of these bounds stands in a list of elements, below sets within sets too. */
+static const struct expr *key_find(const struct expr *list, const uint8_t *lo, const uint8_t *hi,
+				   unsigned len, const struct loc *before)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		out->key = elem_key(list->list.items[i]);
-		if (out->key->kind != EX_CATCHALL && check_key_bytes(out->key, out->lo, out->hi) &&
-		    memcmp(out->lo, it->hi, len) <= 0 && memcmp(it->lo, out->hi, len) <= 0)
-			return true;
+	uint8_t l[SET_KEY_MAX], h[SET_KEY_MAX];
+
+	for (uint32_t i = 0; i < list->list.n; i++) {
+		const struct expr *key = elem_key(list->list.items[i]);
+
+		if (key->loc.src == before->src && key->loc.begin == before->begin)
+			return NULL;
+		if (key->kind != EX_CATCHALL && check_key_bytes(key, l, h) && !memcmp(l, lo, len) &&
+		    !memcmp(h, hi, len))
+			return key;
 	}
-	return false;
+	return NULL;
 }
 
-/* The one that begins later is to blame, and of two that begin together the smaller one. */
-static int fail_conflict(struct apply *a, struct model_set *s, const struct expr *list, uint32_t n,
-			 const struct item *it, struct set_elem *conflict)
+static bool same_name(const struct cmd *a, const struct cmd *b)
 {
-	unsigned len = set_key_len(s->set);
-	struct set_view v;
-	struct found other;
+	return a->family == b->family && !strcmp(a->table.text, b->table.text) &&
+	       !strcmp(a->name.text, b->name.text);
+}
 
-	if (!(s->decl.flags & SETF_INTERVAL) || s->decl.key.n > 1 || it->set.catchall || !conflict)
-		return fail_kernel(a, it->loc, EEXIST);
-	set_elem_view(s->set, conflict, a->now, &v);
-	if (!memcmp(v.lo, it->lo, len) && !memcmp(v.hi, it->hi, len))
-		return fail_kernel(a, it->loc, EEXIST);
-	a->kernel_kind = false;
-	if (overlapped(list, n, it, len, &other)) {
-		int order = memcmp(other.lo, it->lo, len);
-		bool blame_other = order ? order > 0 : memcmp(other.hi, it->hi, len) < 0;
+/*
+ * The key of an element that is in the way of `it`, in this load's commands; NULL if it is older.
+ * The last command that has such a key: what was there before was deleted meanwhile.
+ */
+static const struct expr *rival_find(const struct apply *a, const struct item *it,
+				     const struct set_view *v, unsigned len)
+{
+	const struct expr *found = NULL, *key;
 
-		return diag_error2(a->src, blame_other ? other.key->loc : it->loc,
-				   blame_other ? it->loc : other.key->loc,
-				   "conflicting intervals specified");
+	for (const struct cmd *c = a->first; c; c = c == a->cmd ? NULL : c->next) {
+		if (c->obj != CO_ELEMENTS || (c->op != CMD_ADD && c->op != CMD_CREATE) ||
+		    !same_name(c, a->cmd))
+			continue;
+		key = key_find(c->expr, v->lo, v->hi, len, &it->loc);
+		found = key ? key : found;
 	}
-	return diag_error(a->src, it->loc,
-			  s->fresh ? "conflicting intervals specified"
-				   : "interval overlaps with an existing one");
+	return found;
+}
+
+/* How a listing has the key of an element; in the scratch arena, NULL: out of memory. */
+static const char *element_text(struct apply *a, struct model_set *s, const struct set_view *v)
+{
+	struct expr *e = element_expr(&a->m->scratch, s, v, a->now);
+	struct strbuf b = STRBUF_INIT;
+	const char *text = NULL;
+
+	if (!e)
+		return NULL;
+	print_expr(elem_key(e), a->m->env, &b);
+	if (!strbuf_error(&b))
+		text = arena_strndup(&a->m->scratch, b.data, b.len);
+	strbuf_free(&b);
+	return text;
+}
+
+/*
+ * Names both elements: the other one by its place, or, if it is older or has none, as it is listed.
+ * Of two ranges the one that begins later is to blame, and of two that begin together the smaller
+ * one.
+ */
+static int fail_conflict(struct apply *a, struct model_set *s, const struct item *it,
+			 struct set_elem *conflict)
+{
+	const char *says = "Could not process rule: File exists";
+	unsigned len = set_key_len(s->set);
+	struct loc loc = it->loc, other;
+	struct set_view v;
+	bool same = false;
+
+	if (it->set.catchall || !conflict)
+		return fail_kernel(a, loc, EEXIST);
+	set_elem_view(s->set, conflict, a->now, &v);
+	same = !memcmp(v.lo, it->lo, len) && !memcmp(v.hi, it->hi, len);
+
+	const struct expr *rival = rival_find(a, it, &v, len);
+
+	a->kernel_kind = same || !(s->decl.flags & SETF_INTERVAL) || s->decl.key.n > 1;
+	if (!a->kernel_kind)
+		says = rival || s->fresh ? "conflicting intervals specified"
+					 : "interval overlaps with an existing one";
+	if (!rival || !rival->loc.end) {
+		const char *text = same ? "" : element_text(a, s, &v);
+
+		if (!text)
+			return -ENOMEM;
+		return diag_error(a->src, loc, "%s%s%s", says, same ? "" : ": ", text);
+	}
+	other = rival->loc;
+	if (!a->kernel_kind) {
+		int order = memcmp(v.lo, it->lo, len);
+
+		if (order ? order > 0 : memcmp(v.hi, it->hi, len) < 0) {
+			other = loc;
+			loc = rival->loc;
+		}
+	}
+	return diag_error2(a->src, loc, other, "%s", says);
 }
 
 static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
 {
 	struct check check = apply_check(a, s->table, NULL);
-	int err = check_result(a, check_elements(&check, &s->decl, elements));
 	struct item it;
+
+	/* Elements of later commands may have to name these. */
+	check.arena = &a->m->elements;
+
+	int err = check_result(a, check_elements(&check, &s->decl, elements));
 
 	if (!err)
 		err = model_set_touch(a->m, s);
@@ -177,7 +239,7 @@ static int elements_add(struct apply *a, struct model_set *s, struct expr *eleme
 			err = set_add(s->set, &it.set, create ? SET_ADD_EXCL : 0, a->now,
 				      &conflict);
 			if (err == -EEXIST)
-				err = fail_conflict(a, s, elements, i, &it, conflict);
+				err = fail_conflict(a, s, &it, conflict);
 			else if (err)
 				err = fail_errno(a, it.loc, err);
 		}

@@ -65,6 +65,7 @@ struct model {
 	VEC(struct model_set *) touched; /* sets with an open journal of their own */
 	uint64_t now;			 /* the latest that model_apply() was given */
 	struct arena scratch;		 /* of one command's check, of one listed element */
+	struct arena elements;		 /* of the checks of all element commands of one load */
 };
 
 /* The load of a command list. */
@@ -73,7 +74,7 @@ struct apply {
 	struct source_set *src;
 	uint64_t now;
 	struct strbuf *out;
-	const struct cmd *cmd;
+	const struct cmd *first, *cmd;
 	bool kernel_kind; /* the error just told is of the second kind, see fail_kernel() */
 };
 

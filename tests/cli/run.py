@@ -192,6 +192,18 @@ def check_several_files():
 
 
 @test
+def check_names_older_elements():
+    written("one.nft", b"table ip t {\n\tset s { type ipv4_addr; flags interval; elements = { 10.0.0.0/8 }; }\n"
+                       b"\tset b { type ipv4_addr . inet_service; flags interval; elements = { 10.0.0.0/8 . 3-6 }; }\n}\n")
+    written("two.nft", b"add element ip t s { 10.1.0.0/16 }\n")
+    same(tamis("check", "-f", "one.nft", "-f", "two.nft", status=1)[1].splitlines()[0],
+         "two.nft:1:22-32: Error: interval overlaps with an existing one: 10.0.0.0/8")
+    written("two.nft", b"add element ip t b { 10.1.0.0/16 . 5-8 }\n")
+    same(tamis("check", "-f", "one.nft", "-f", "two.nft", status=1)[1].splitlines()[0],
+         "two.nft:1:22-38: Error: Could not process rule: File exists: 10.0.0.0/8 . 3-6")
+
+
+@test
 def check_defines_and_includes():
     os.makedirs("inc", exist_ok=True)
     written("inc/more.nft", "define ports = { 22, 80 }\n")

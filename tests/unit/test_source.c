@@ -56,7 +56,8 @@ static void test_second_place(void **state)
 	diag_error2(&s, find(&s, src, "x"), find(&s, src, "y"), "on another line");
 	expect_print(&s, "a.nft:1:5-11: Error: overlap\nx = 1.2.3.4, 9\n~   ^^^^^^^\n"
 			 "a.nft:1:1-1: Error: overlap\nx = 1.2.3.4, 9\n^            ~\n"
-			 "a.nft:1:1-1: Error: on another line\nx = 1.2.3.4, 9\n^\n");
+			 "a.nft:1:1-1: Error: on another line\nx = 1.2.3.4, 9\n^\n"
+			 "a.nft:2:1-1: the other place:\ny\n~\n");
 }
 
 /* From the first line's column to the last line's column, as nft counts. */
