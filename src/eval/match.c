@@ -209,7 +209,7 @@ burst_mask match_elements(struct eval *ev, struct set *s, const uint8_t *keys, u
 	burst_foreach (mask, i) {
 		struct state_list *l = set_elem_ext(s, hit[i]);
 
-		if (l && !stmt_elem_states(ev, l, i))
+		if (l && !stmt_elem_states(ev, s, l, i))
 			found &= ~bit_of(i);
 	}
 	return found;

@@ -311,4 +311,5 @@ void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *
 			if (by_path[p])
 				path_run(ev, p, by_path[p]);
 	out->accepted = in->mask & ~gone(out);
+	state_batch_flush(&ev->batch);
 }

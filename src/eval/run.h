@@ -33,6 +33,7 @@ struct eval {
 	const struct eval_input *in;
 	struct burst *b;
 	struct eval_result *out;
+	struct state_batch batch; /* of counters that other workers count with, too */
 	burst_mask traced;
 	uint32_t link_len[BURST_MAX];  /* what the kernel's skb->len is below the IP layer */
 	uint32_t frame_len[BURST_MAX]; /* and at egress, where the Ethernet header counts */
@@ -146,7 +147,7 @@ burst_mask match_elements(struct eval *ev, struct set *s, const uint8_t *keys, u
 burst_mask stmt_run(struct eval *ev, const struct prog_op *op, const struct place *at,
 		    burst_mask mask);
 /* Shows one packet to the states of a set element; false: the rule ends. */
-bool stmt_elem_states(struct eval *ev, struct state_list *l, unsigned i);
+bool stmt_elem_states(struct eval *ev, const struct set *s, struct state_list *l, unsigned i);
 
 /* rewrite.c */
 burst_mask rewrite_set(struct eval *ev, const struct prog_op *op, burst_mask mask);

@@ -5,24 +5,26 @@
  */
 #include "eval/run.h"
 
-static bool state_one(struct eval *ev, struct state *st, unsigned i)
+static bool state_one(struct eval *ev, struct state *st, unsigned i, bool shared)
 {
 	int r;
 
 	if (state_kind_of(st) != STATE_CONNLIMIT)
-		return state_eval(st, bit_of(i), ev->len, ev->b->time) != 0;
+		return (shared ? state_eval_shared(st, &ev->batch, bit_of(i), ev->len, ev->b->time)
+			       : state_eval(st, bit_of(i), ev->len, ev->b->time)) != 0;
 	r = flow_connlimit(ev, st, i);
 	if (r < 0)
 		ev->stats.no_memory++;
 	return r > 0;
 }
 
-bool stmt_elem_states(struct eval *ev, struct state_list *l, unsigned i)
+bool stmt_elem_states(struct eval *ev, const struct set *s, struct state_list *l, unsigned i)
 {
+	bool shared = set_desc_of(s)->rcu != NULL; /* by workers */
 	unsigned n = state_list_len(l);
 
 	for (unsigned k = 0; k < n; k++)
-		if (!state_one(ev, state_list_at(l, k), i))
+		if (!state_one(ev, state_list_at(l, k), i, shared))
 			return false;
 	return true;
 }
@@ -33,7 +35,7 @@ static burst_mask connlimit(struct eval *ev, struct state *st, burst_mask mask)
 	unsigned i;
 
 	burst_foreach (mask, i)
-		if (state_one(ev, st, i))
+		if (state_one(ev, st, i, false))
 			go |= bit_of(i);
 	return go;
 }
@@ -54,7 +56,7 @@ static burst_mask object_map(struct eval *ev, const struct prog_op *op, burst_ma
 
 		memcpy(&object, set_elem_data(set, hit[i]), sizeof(object));
 		st = ev->in->root->object_state(object);
-		if (st && !state_one(ev, st, i))
+		if (st && !state_one(ev, st, i, false))
 			mask &= ~bit_of(i);
 	}
 	return mask;
@@ -121,7 +123,7 @@ static bool update_one(struct eval *ev, const struct prog_op *op, unsigned i, co
 		return false;
 	}
 	l = set_elem_ext(op->update.set, e);
-	return !l || stmt_elem_states(ev, l, i);
+	return !l || stmt_elem_states(ev, op->update.set, l, i);
 }
 
 static burst_mask update(struct eval *ev, const struct prog_op *op, burst_mask mask)

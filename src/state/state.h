@@ -16,7 +16,8 @@
  *  - connlimit: the number of connections seen that still live; `over` = false ends the rule above
  *    count. It wants connections: state_eval_conn().
  *
- * Units: bytes, packets, ns. Time is an argument. One thread at a time for one state.
+ * Units: bytes, packets, ns. Time is an argument. One thread at a time for one state, but for
+ * state_eval_shared().
  * Cost: a few ns a packet; connlimit O(1) expected plus a bounded look at old connections.
  */
 #ifndef TAMIS_STATE_STATE_H
@@ -85,6 +86,24 @@ enum state_kind state_kind_of(const struct state *st);
  * which the rule goes on. A connlimit looks at no connection here: it answers by those it has.
  */
 uint64_t state_eval(struct state *st, uint64_t mask, const uint32_t *len, const uint64_t *now);
+
+/*
+ * Where several workers have a state in common. What counters count gathers in the worker's own
+ * batch, where it costs what a counter of its own would, and comes to the counter, with two atomic
+ * additions, at state_batch_flush() or when the batch is full. Flush at the end of a burst, before
+ * the states may go and before they are read. Other states are held for the while, so that their
+ * answers are as if the packets had come one after the other. A batch begins as zeros.
+ */
+enum { STATE_BATCH = 16 };
+struct state_batch {
+	struct {
+		struct state *st;
+		uint64_t packets, bytes;
+	} slot[STATE_BATCH];
+};
+uint64_t state_eval_shared(struct state *st, struct state_batch *b, uint64_t mask,
+			   const uint32_t *len, const uint64_t *now);
+void state_batch_flush(struct state_batch *b);
 
 /*
  * One packet of a connlimit: conn is the connection's identity, never used for another one; alive()

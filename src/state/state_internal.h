@@ -17,6 +17,7 @@ struct limit {
 
 struct state {
 	enum state_kind kind;
+	uint32_t lock; /* of state_eval_shared() */
 	union {
 		struct {
 			uint64_t packets, bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counter, quota, limit, last, connlimit and lists of them. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -268,6 +269,64 @@ static void lists(void **state)
 	state_list_free(NULL);
 }
 
+/* --- several workers ------------------------------------------------------------------------ */
+
+enum { WORKERS = 3, BURSTS = 4000, COUNTERS = 40 };
+
+struct shared {
+	struct state *counter[COUNTERS], *quota;
+	uint64_t passed;
+};
+
+static void *work(void *arg)
+{
+	struct shared *s = arg;
+	struct state_batch b = {0};
+	uint32_t len[64];
+	uint64_t now[64] = {0};
+
+	for (unsigned i = 0; i < 64; i++)
+		len[i] = 100 + i;
+	for (unsigned n = 0; n < BURSTS; n++) {
+		assert_int_equal(state_eval_shared(s->counter[0], &b, ~0ULL, len, now), ~0ULL);
+		state_eval_shared(s->counter[n % COUNTERS], &b, 1ULL << n % 64, len, now);
+		uint64_t go = state_eval_shared(s->quota, &b, 3, len, now);
+		__atomic_fetch_add(&s->passed, (uint64_t)__builtin_popcountll(go),
+				   __ATOMIC_RELAXED);
+		if (n % 16 == 15)
+			state_batch_flush(&b);
+	}
+	state_batch_flush(&b);
+	return NULL;
+}
+
+/* Nothing that several workers count is lost, and a quota lets through what one would. */
+static void shared_by_workers(void **state)
+{
+	enum { QUOTA = 100000 };
+	struct shared s = {0};
+	struct state_info v;
+	pthread_t t[WORKERS];
+	uint64_t packets = 0;
+
+	for (unsigned k = 0; k < COUNTERS; k++)
+		s.counter[k] = make((struct state_info){.kind = STATE_COUNTER}, 0);
+	s.quota = make((struct state_info){.kind = STATE_QUOTA, .quota.bytes = QUOTA}, 0);
+	for (unsigned k = 0; k < WORKERS; k++)
+		assert_int_equal(pthread_create(&t[k], NULL, work, &s), 0);
+	for (unsigned k = 0; k < WORKERS; k++)
+		pthread_join(t[k], NULL);
+	for (unsigned k = 0; k < COUNTERS; k++) {
+		state_read(s.counter[k], 0, &v);
+		packets += v.counter.packets;
+		state_free(s.counter[k]);
+	}
+	assert_int_equal(packets, WORKERS * BURSTS * 65);
+	/* 100 and 101 bytes by turns, in pairs that nobody comes between. */
+	assert_int_equal(s.passed, QUOTA / 201 * 2 + (QUOTA % 201 >= 100));
+	state_free(s.quota);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,7 +334,7 @@ int main(void)
 		cmocka_unit_test(limit_packets), cmocka_unit_test(limit_bytes),
 		cmocka_unit_test(limit_errors),	 cmocka_unit_test(limit_rate_holds),
 		cmocka_unit_test(last),		 cmocka_unit_test(connlimit),
-		cmocka_unit_test(lists),
+		cmocka_unit_test(lists),	 cmocka_unit_test(shared_by_workers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
