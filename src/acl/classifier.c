@@ -1,47 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * classifier: a linear search in order; see classifier.h.
+ * classifier: entries, versions and roots; see classifier.h.
  *
- * Cost: a lookup O(n).
+ * The structure. An entry is in one of four tables, its root, by which of its two addresses are
+ * long: at least 16 bits of an IPv4 address, 32 of an IPv6 address. A packet is looked up in at
+ * most these four, by the hash of as many bits, and in each there is a leaf of at most eight
+ * entries to compare, all at once (classifier_table.c). Where more than eight entries have the same
+ * hash, a split, a table or a chain is between (classifier_shape.c). Each root has a bound, a place
+ * in the order before all of its entries: roots are visited in the order of their bounds, and not
+ * at all when a hit is before the bound. The shape of the structure depends on rules alone: packets
+ * make nothing.
+ *
+ * IPv4 has its own roots; IPv6 and packets that are neither share the other four. An entry for any
+ * family is in both.
+ *
+ * The four roots take the place of the tuples of tuple space search (Srinivasan, Suri and Varghese,
+ * 1999) and of its relaxed form TupleMerge (Daly et al., 2019): few, because leaves do not need
+ * their entries to have equal masks. Measured against both in bench/bench_acl.c.
+ *
+ * Costs, n entries. Lookup: up to four probes, each O(1) while entries that overlap in all fields
+ * are few, and n/8 steps of a leaf when none can be told from another. Change: O(log n) for the
+ * order; a leaf and what it takes to shape CLS_GATHER_MAX entries for the structure; times the
+ * copies of the entry, at most four a split. A directory that doubles is copied: n/4 pointers.
+ *
+ * What holds:
+ *  A. A leaf that a reader reached stays as it was, but for lanes that go, until it is quiet.
+ *  B. An entry is in the structure from before its first version is committed until no reader
+ *     reads a version that has it; in the order until no reader holds it.
+ *  C. A shape is complete before the one store that makes it reachable.
  */
 #include "acl/classifier.h"
 
 #include <stdlib.h>
 
-#include "acl/order.h"
-#include "acl/rule.h"
-#include "rcu/rcu.h"
+#include "acl/classifier_internal.h"
 
-struct entry {
-	struct cls_entry pub;
-	struct order_node node;
-	uint64_t born, died;  /* versions: there from the one until the other */
-	struct entry *change; /* next of those of the next version */
-	struct rcu_head retired;
-	struct classifier *owner;
-	bool matches;
-	struct cls_rule rule;
-	struct cls_cond conds[];
+enum { BOUND_STEPS = 32 };
+
+static const struct cls_ops *const variants[] = {
+#ifdef __x86_64__
+	&cls_avx2,
+#endif
+	&cls_scalar,
 };
 
-struct classifier {
-	struct classifier_config config;
-	uint64_t own_version;
-	struct order order;
-	struct entry *changes;
-	uint32_t n;
-	uint32_t fields;
-	uint32_t retiring; /* entries that readers may hold */
-};
-
-static struct entry *entry_of(const struct cls_entry *e)
+const struct cls_ops *cls_ops_best(void)
 {
-	return container_of(e, struct entry, pub);
+	unsigned i = 0;
+	while (!variants[i]->usable())
+		i++;
+	return variants[i];
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static int side_init(struct classifier *c, struct cls_side *s, bool ipv4)
+{
+	uint32_t mask = ipv4 ? 0xffff0000 : 0xffffffff;
+
+	s->ipv4 = ipv4;
+	for (unsigned r = 0; r < CLS_ROOTS; r++) {
+		struct cls_table *t = &s->root[r].table;
+		t->shape.kind = CLS_TABLE;
+		t->n_words = 2;
+		t->word[0] = CLS_AT_SADDR / 32;
+		t->word[1] = CLS_AT_DADDR / 32;
+		t->mask[0] = r & 1 ? 0 : mask;
+		t->mask[1] = r & 2 ? 0 : mask;
+		if (cls_table_init(c, t))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int classifier_new(const struct classifier_config *config, struct classifier **out)
 {
-	if (config->max_entries > CLS_ENTRIES_MAX || config->max_tables > CLS_TABLES_MAX)
+	if (config->max_entries > CLS_ENTRIES_MAX)
 		return -EINVAL;
 	struct classifier *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -49,41 +83,53 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	c->config = *config;
 	if (!c->config.max_entries)
 		c->config.max_entries = CLS_ENTRIES_DEFAULT;
-	if (!c->config.max_tables)
-		c->config.max_tables = CLS_TABLES_DEFAULT;
 	if (!c->config.version)
 		c->config.version = &c->own_version;
-	if (order_init(&c->order, config->rcu)) {
-		free(c);
-		return -ENOMEM;
+	c->ops = cls_ops_best();
+	struct hash_secret secret;
+	int err = hash_secret_draw(&secret);
+	c->secret[0] = secret.k[0];
+	c->secret[1] = secret.k[1] | 1;
+	if (!err)
+		err = order_init(&c->order, config->rcu);
+	if (!err)
+		err = side_init(c, &c->side[0], true);
+	if (!err)
+		err = side_init(c, &c->side[1], false);
+	if (err) {
+		classifier_free(c);
+		return err;
 	}
 	*out = c;
 	return 0;
 }
 
-static void entry_release(struct entry *e)
-{
-	struct classifier *c = e->owner;
-	if (c->config.release)
-		c->config.release(c->config.ctx, e->pub.cookie);
-	free(e);
-}
-
 void classifier_free(struct classifier *c)
 {
+	struct order_node *next;
+
 	if (!c)
 		return;
-	struct order_node *next;
 	classifier_abort(c);
-	while (c->retiring)
-		rcu_wait(c->config.rcu, UINT64_MAX);
-	for (struct order_node *node = c->order.head.next; node != &c->order.head; node = next) {
-		next = node->next;
-		entry_release(container_of(node, struct entry, node));
+	cls_retire_drain(c);
+	for (struct order_node *o = c->order.head.next; o && o != &c->order.head; o = next) {
+		struct cls_node *e = container_of(o, struct cls_node, order);
+		next = o->next;
+		if (c->config.release)
+			c->config.release(c->config.ctx, e->pub.cookie);
+		free(e);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned r = 0; r < CLS_ROOTS; r++)
+			if (c->side[i].root[r].table.dir)
+				cls_tree_free(c, &c->side[i].root[r].table.dir->shape);
+		cls_pool_release(&c->leaves[i]);
 	}
 	order_release(&c->order);
 	free(c);
 }
+
+/* --- versions -------------------------------------------------------------------------------- */
 
 uint64_t classifier_version(const struct classifier *c)
 {
@@ -95,111 +141,234 @@ static uint64_t next_version(const struct classifier *c)
 	return *c->config.version + 1;
 }
 
-int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
-		      void *cookie, struct cls_entry **out)
+bool classifier_visible(const struct cls_entry *entry, uint64_t version)
 {
-	unsigned n = rule ? rule->n : 0;
-
-	if (rule && cls_rule_check(rule))
-		return -EINVAL;
-	if (c->n >= c->config.max_entries)
-		return -EDQUOT;
-	struct entry *e = malloc(sizeof(*e) + n * sizeof(e->conds[0]));
-	if (!e)
-		return -ENOMEM;
-	*e = (struct entry){.pub.cookie = cookie,
-			    .owner = c,
-			    .born = next_version(c),
-			    .died = UINT64_MAX,
-			    .matches = rule};
-	if (rule) {
-		e->rule = *rule;
-		e->rule.conds = memcpy(e->conds, rule->conds, n * sizeof(e->conds[0]));
-		for (unsigned i = 0; i < n; i++)
-			c->fields |= UINT32_C(1) << rule->conds[i].field;
-	}
-	if (order_insert(&c->order, before ? &entry_of(before)->node : &c->order.head, &e->node)) {
-		free(e);
-		return -ENOMEM;
-	}
-	e->change = c->changes;
-	c->changes = e;
-	c->n++;
-	*out = &e->pub;
-	return 0;
-}
-
-void classifier_delete(struct classifier *c, struct cls_entry *entry)
-{
-	struct entry *e = entry_of(entry);
-	__atomic_store_n(&e->died, next_version(c), __ATOMIC_RELAXED);
-	if (e->born != e->died) {
-		e->change = c->changes;
-		c->changes = e;
-	}
-	c->n--;
-}
-
-int classifier_replace(struct classifier *c, struct cls_entry *e, const struct cls_rule *rule,
-		       void *cookie, struct cls_entry **out)
-{
-	c->config.max_entries++;
-	int err = classifier_insert(c, e, rule, cookie, out);
-	c->config.max_entries--;
-	if (!err)
-		classifier_delete(c, e);
-	return err;
-}
-
-static void entry_retire(struct rcu_head *head)
-{
-	struct entry *e = container_of(head, struct entry, retired);
-	e->owner->retiring--;
-	order_remove(&e->owner->order, &e->node);
-	entry_release(e);
-}
-
-static void retire(struct classifier *c, struct entry *e)
-{
-	c->retiring++;
-	rcu_defer(c->config.rcu, &e->retired, entry_retire, sizeof(*e));
+	const struct cls_node *e = cls_node_of(entry);
+	return e->born <= version && version < __atomic_load_n(&e->died, __ATOMIC_RELAXED);
 }
 
 void classifier_commit(struct classifier *c)
 {
+	struct cls_node *dead = NULL, *e;
+
 	if (c->config.version == &c->own_version)
 		__atomic_store_n(&c->own_version, c->own_version + 1, __ATOMIC_RELEASE);
-	while (c->changes) {
-		struct entry *e = c->changes;
+	while ((e = c->changes)) {
 		c->changes = e->change;
-		if (e->died != UINT64_MAX)
-			retire(c, e);
+		e->rule.changed = false;
+		if (e->died != UINT64_MAX) {
+			e->change = dead;
+			dead = e;
+		}
 	}
+	if (dead)
+		cls_retire_entries(c, dead, NULL);
 }
 
 void classifier_abort(struct classifier *c)
 {
 	uint64_t next = next_version(c);
+	struct cls_node *gone = NULL, *e;
 
-	while (c->changes) {
-		struct entry *e = c->changes;
+	while ((e = c->changes)) {
 		c->changes = e->change;
+		e->rule.changed = false;
 		if (e->born == next) {
-			c->n -= e->died != next;
-			e->died = next;
-			retire(c, e);
+			c->n -= e->died == UINT64_MAX;
+			cls_take_out(c, e);
+			e->change = gone;
+			gone = e;
 		} else {
 			__atomic_store_n(&e->died, UINT64_MAX, __ATOMIC_RELAXED);
 			c->n++;
 		}
 	}
+	if (gone)
+		cls_retire_entries(c, NULL, gone);
 }
 
-static struct cls_entry *live_from(struct classifier *c, struct order_node *node)
+/* --- bounds ---------------------------------------------------------------------------------- */
+
+static unsigned root_number(const struct cls_node *e, unsigned side)
 {
-	for (; node != &c->order.head; node = node->next)
-		if (container_of(node, struct entry, node)->died == UINT64_MAX)
-			return &container_of(node, struct entry, node)->pub;
+	return side ? e->rule.root6 : e->rule.root4;
+}
+
+/* The next in order that is in the structure or has been in none; NULL at the end. */
+static struct cls_node *next_inside(struct classifier *c, struct cls_node *e)
+{
+	do {
+		if (e->order.next == &c->order.head)
+			return NULL;
+		e = container_of(e->order.next, struct cls_node, order);
+	} while (e->rule.root4 == CLS_OUT);
+	return e;
+}
+
+/* Moves a bound that is no entry of its root nearer to the first that is. */
+static void bound_advance(struct classifier *c, unsigned side, unsigned r)
+{
+	struct cls_root *root = &c->side[side].root[r];
+	struct cls_node *e = root->table.shape.n ? root->bound : NULL;
+
+	for (unsigned i = 0; e && i < BOUND_STEPS && root_number(e, side) != r; i++)
+		e = next_inside(c, e);
+	if (e != root->bound)
+		__atomic_store_n(&root->bound, e, __ATOMIC_RELEASE);
+}
+
+static void bounds_advance(struct classifier *c)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned r = 0; r < CLS_ROOTS; r++)
+			if (c->side[side].root[r].bound)
+				bound_advance(c, side, r);
+}
+
+static void bound_lower(struct classifier *c, struct cls_root *root, const struct cls_item *item)
+{
+	struct order_view v = order_view_take(&c->order);
+	if (!root->bound || item->rank < order_rank(&v, &root->bound->order))
+		__atomic_store_n(&root->bound, item->entry, __ATOMIC_RELEASE);
+}
+
+/* --- changes --------------------------------------------------------------------------------- */
+
+static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
+{
+	struct cls_side *s = &c->side[side];
+	struct cls_item item;
+	unsigned r = 0;
+
+	cls_item_make(c, e, s->ipv4, &item);
+	if (item.form.never)
+		return 0;
+	while (!cls_table_fits(&s->root[r].table, &item.form))
+		r++;
+	/* First the bound: who finds the entry must not have left out its root. */
+	bound_lower(c, &s->root[r], &item);
+	if (cls_table_insert(c, s->ipv4, &s->root[r].table, &item, 0))
+		return -ENOMEM;
+	if (side)
+		e->rule.root6 = r & 7;
+	else
+		e->rule.root4 = r & 7;
+	return 0;
+}
+
+void cls_take_out(struct classifier *c, struct cls_node *e)
+{
+	struct cls_item item;
+
+	for (unsigned side = 0; side < 2; side++) {
+		unsigned r = root_number(e, side);
+		if (r >= CLS_ROOTS)
+			continue;
+		cls_item_make(c, e, c->side[side].ipv4, &item);
+		cls_table_remove(c, c->side[side].ipv4, &c->side[side].root[r].table, &item);
+	}
+	e->rule.root4 = e->rule.root6 = CLS_OUT;
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned r = 0; r < CLS_ROOTS; r++)
+			if (c->side[side].root[r].bound == e)
+				bound_advance(c, side, r);
+}
+
+static int insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
+		  void *cookie, struct cls_entry **out)
+{
+	uint32_t fields = c->fields;
+	struct cls_node *e;
+
+	if (rule && cls_rule_check(rule))
+		return -EINVAL;
+	unsigned words = rule ? cls_rule_words(rule) : 0;
+	if (cls_retire_prepare(c))
+		return -ENOMEM;
+	e = malloc(sizeof(*e) + words * sizeof(e->rule.word[0]));
+	if (!e)
+		return -ENOMEM;
+	*e = (struct cls_node){.pub.cookie = cookie, .born = next_version(c), .died = UINT64_MAX};
+	e->rule.root4 = e->rule.root6 = CLS_NO_ROOT;
+	if (order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
+			 &e->order)) {
+		free(e);
+		return -ENOMEM;
+	}
+	c->bytes += sizeof(*e) + words * sizeof(e->rule.word[0]);
+	int err = 0;
+	if (rule) {
+		cls_rule_pack(rule, &e->rule);
+		for (unsigned i = 0; i < rule->n; i++)
+			fields |= UINT32_C(1) << rule->conds[i].field;
+		__atomic_store_n(&c->fields, fields, __ATOMIC_RELEASE);
+		if (rule->family == CLS_ANY || rule->family == CLS_IPV4)
+			err = put_in_side(c, 0, e);
+		if (!err && rule->family != CLS_IPV4)
+			err = put_in_side(c, 1, e);
+	}
+	if (err) {
+		cls_take_out(c, e);
+		e->change = NULL;
+		cls_retire_entries(c, NULL, e);
+		return err;
+	}
+	e->change = c->changes;
+	c->changes = e;
+	e->rule.changed = true;
+	*out = &e->pub;
+	bounds_advance(c);
+	cls_retire_flush(c);
+	return 0;
+}
+
+static void count(struct classifier *c, int by)
+{
+	__atomic_store_n(&c->n, c->n + (uint32_t)by, __ATOMIC_RELAXED);
+}
+
+int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
+		      void *cookie, struct cls_entry **out)
+{
+	if (c->n >= c->config.max_entries)
+		return -EDQUOT;
+	int err = insert(c, before, rule, cookie, out);
+	if (!err)
+		count(c, 1);
+	return err;
+}
+
+void classifier_delete(struct classifier *c, struct cls_entry *entry)
+{
+	struct cls_node *e = cls_node_of(entry);
+
+	__atomic_store_n(&e->died, next_version(c), __ATOMIC_RELAXED);
+	if (!e->rule.changed) {
+		e->rule.changed = true;
+		e->change = c->changes;
+		c->changes = e;
+	}
+	count(c, -1);
+}
+
+int classifier_replace(struct classifier *c, struct cls_entry *e, const struct cls_rule *rule,
+		       void *cookie, struct cls_entry **out)
+{
+	int err = insert(c, e, rule, cookie, out);
+	if (err)
+		return err;
+	count(c, 1);
+	classifier_delete(c, e);
+	return 0;
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+static struct cls_entry *live_from(struct classifier *c, struct order_node *o)
+{
+	for (; o != &c->order.head; o = o->next)
+		if (container_of(o, struct cls_node, order)->died == UINT64_MAX)
+			return &container_of(o, struct cls_node, order)->pub;
 	return NULL;
 }
 
@@ -210,16 +379,59 @@ struct cls_entry *classifier_first(struct classifier *c)
 
 struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e)
 {
-	return live_from(c, entry_of(e)->node.next);
+	return live_from(c, cls_node_of(e)->order.next);
+}
+
+struct survey {
+	struct classifier_stats *out;
+	unsigned tables, depth, probe;
+	unsigned wide; /* most that wide sides above can add */
+};
+
+static void survey(void *ctx, struct cls_shape *s)
+{
+	struct survey *v = ctx;
+	struct classifier_stats *o = v->out;
+
+	if (s->kind == CLS_LEAF) {
+		o->leaves++;
+		o->copies += (uint32_t)__builtin_popcount(s->valid);
+		o->depth = MAX(o->depth, v->depth);
+		return;
+	}
+	if (s->kind != CLS_DIRECTORY) {
+		o->nodes++;
+		v->depth++;
+	}
+	if (s->kind == CLS_CHAIN)
+		o->longest = MAX(o->longest, s->n);
+	v->tables += s->kind == CLS_TABLE;
+	cls_shape_each(s, survey, v);
+	if (s->kind != CLS_DIRECTORY)
+		v->depth--;
 }
 
 void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 {
-	*out = (struct classifier_stats){.entries = c->n,
-					 .relabels = c->order.relabels,
-					 .longest = c->n,
-					 .bytes = order_bytes(&c->order)};
+	*out = (struct classifier_stats){.entries = c->n, .relabels = c->order.relabels};
+	for (unsigned side = 0; side < 2; side++) {
+		struct survey v = {.out = out};
+		for (unsigned r = 0; r < CLS_ROOTS; r++) {
+			struct cls_table *t = &c->side[side].root[r].table;
+			v.tables += t->shape.n != 0;
+			survey(&v, &t->dir->shape);
+		}
+		if (side)
+			out->tables6 = v.tables;
+		else
+			out->tables = v.tables;
+	}
+	out->longest = MAX(out->longest, MIN(out->entries, CLS_LANES));
+	out->bytes = sizeof(*c) + c->bytes + order_bytes(&c->order) + c->leaves[0].bytes +
+		     c->leaves[1].bytes;
 }
+
+/* --- lookups ---------------------------------------------------------------------------------- */
 
 uint32_t classifier_fields(const struct classifier *c)
 {
@@ -230,35 +442,35 @@ bool classifier_before(const struct classifier *c, const struct cls_entry *a,
 		       const struct cls_entry *b)
 {
 	struct order_view v = order_view_take(&c->order);
-	return order_rank(&v, &entry_of(a)->node) < order_rank(&v, &entry_of(b)->node);
-}
-
-bool classifier_visible(const struct cls_entry *entry, uint64_t version)
-{
-	const struct entry *e = entry_of(entry);
-	return e->born <= version && version < __atomic_load_n(&e->died, __ATOMIC_RELAXED);
+	return order_rank(&v, &cls_node_of(a)->order) < order_rank(&v, &cls_node_of(b)->order);
 }
 
 uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const struct cls_key *keys,
 			   uint64_t mask, const struct cls_entry *const *after,
 			   const struct cls_entry **hit)
 {
-	uint64_t found = 0;
+	struct cls_lookup l;
+	uint64_t ipv4 = 0, found = 0;
 
+	l.c = c;
+	l.version = version;
+	l.view = order_view_take(&c->order);
+	l.keys = keys;
+	l.hit = hit;
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		const struct order_node *node = &c->order.head;
-		if (after && after[i])
-			node = &entry_of(after[i])->node;
-		for (node = node->next; node != &c->order.head; node = node->next) {
-			const struct entry *e = container_of(node, struct entry, node);
-			if (e->matches && classifier_visible(&e->pub, version) &&
-			    cls_rule_matches(&e->rule, &keys[i])) {
-				hit[i] = &e->pub;
-				found |= UINT64_C(1) << i;
-				break;
-			}
-		}
+		ipv4 |= (uint64_t)(keys[i].family == CLS_IPV4) << i;
+		l.best[i] = UINT64_MAX;
+		l.after[i] =
+			after && after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;
+	}
+	if (ipv4)
+		c->ops->lookup(&l, &c->side[0], ipv4);
+	if (mask & ~ipv4)
+		c->ops->lookup(&l, &c->side[1], mask & ~ipv4);
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		found |= (uint64_t)(l.best[i] != UINT64_MAX) << i;
 	}
 	return found;
 }

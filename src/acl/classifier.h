@@ -147,18 +147,12 @@ struct classifier_config {
 	struct rcu *rcu;	 /* NULL: calls are one at a time */
 	const uint64_t *version; /* NULL: the classifier has its own */
 	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
-	uint32_t max_tables;	 /* of one address family; 0: CLS_TABLES_DEFAULT */
 	/* Told each cookie whose entry no reader can hold any more. May be NULL. */
 	void (*release)(void *ctx, void *cookie);
 	void *ctx;
 };
 
-enum {
-	CLS_ENTRIES_DEFAULT = 1 << 24,
-	CLS_ENTRIES_MAX = 1 << 28,
-	CLS_TABLES_DEFAULT = 24,
-	CLS_TABLES_MAX = 64
-};
+enum { CLS_ENTRIES_DEFAULT = 1 << 24, CLS_ENTRIES_MAX = 1 << 28 };
 
 /* 0, -EINVAL for limits out of range, -ENOMEM. */
 int classifier_new(const struct classifier_config *config, struct classifier **out);

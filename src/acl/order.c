@@ -150,7 +150,7 @@ static void settle(struct order *o)
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* A new group behind g; no label yet. The caller has seen to it that one is free. */
+/* A new group behind g; no label yet. One is free. */
 static uint32_t group_link(struct order *o, uint32_t g)
 {
 	uint32_t new = o->free_group;
@@ -228,23 +228,23 @@ static void relabel_groups(struct order *o, uint32_t g)
 	}
 }
 
-/* Both generations are equal: new labels for the group's nodes, half of them elsewhere if many. */
-static int make_room(struct order *o, uint32_t g)
+/*
+ * Both generations are equal and a group is free: new labels for the group's nodes, half of them
+ * elsewhere if many.
+ */
+static void make_room(struct order *o, uint32_t g)
 {
 	uint32_t other = !o->gen, n = o->groups[g].n, stay = n;
 
-	if (n > ORDER_GROUP / 2) {
-		if (!o->free_group && grow(o))
-			return -ENOMEM;
+	if (n > ORDER_GROUP / 2)
 		stay = n / 2;
-	}
 	struct order_node *node = o->groups[g].first;
 	for (uint32_t i = 1; i <= stay; i++, node = node->next)
 		store_place(node, other, g, (uint32_t)((UINT64_C(1) << 32) / (stay + 1) * i));
 	mark_dirty(o, g);
 	if (stay == n) {
 		flip(o);
-		return 0;
+		return;
 	}
 	uint32_t next = o->groups[g].next, label = group_label_between(o, g, next);
 	if (!label) {
@@ -262,7 +262,6 @@ static int make_room(struct order *o, uint32_t g)
 	for (uint32_t i = 1; i <= n - stay; i++, node = node->next)
 		store_place(node, other, new, (uint32_t)((UINT64_C(1) << 32) / (n - stay + 1) * i));
 	flip(o);
-	return 0;
 }
 
 /* --- nodes --------------------------------------------------------------------------------- */
@@ -283,6 +282,12 @@ static void link_node(struct order *o, struct order_node *before, struct order_n
 int order_insert(struct order *o, struct order_node *before, struct order_node *node)
 {
 	for (;;) {
+		/* Each of the two may free nodes that were waiting for readers: begin anew. */
+		if (!o->free_group) {
+			if (grow(o))
+				return -ENOMEM;
+			continue;
+		}
 		struct order_node *prev = before->prev;
 		uint32_t g = group_of(o, prev), next = group_of(o, before);
 		bool starts = false;
@@ -308,8 +313,6 @@ int order_insert(struct order *o, struct order_node *before, struct order_node *
 		if (left != next || !left) {
 			uint32_t label = group_label_between(o, left, next);
 			if (label) {
-				if (!o->free_group && grow(o))
-					return -ENOMEM;
 				uint32_t new = group_link(o, left);
 				store_label(o, new, 0, label);
 				store_label(o, new, 1, label);
@@ -319,9 +322,11 @@ int order_insert(struct order *o, struct order_node *before, struct order_node *
 			}
 			g = left ? left : next;
 		}
-		settle(o);
-		if (make_room(o, g))
-			return -ENOMEM;
+		if (o->pending) {
+			settle(o);
+			continue;
+		}
+		make_room(o, g);
 	}
 }
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule: conditions on fields as an entry of a classifier keeps them, and the plain test of a key.
+ * rule: conditions on fields as an entry of a classifier keeps them: packed in words.
  *
- * This is the reading that every fast structure is held to. Immutable, any thread.
+ * A condition is one word with field and kind, then lo and hi (or value and mask), of one word each
+ * or of four. cls_packed_matches() is the plain reading that every fast structure is held to.
+ *
+ * A form is what structures know of a rule: the bits of the key that it fixes, and the lane that
+ * stands for it in a leaf. Both say no more than the rule does: `check` is set when a key that
+ * passes the lane still has to be compared with the rule itself.
+ *
+ * Pure functions, any thread; O(conditions).
  */
 #ifndef TAMIS_ACL_RULE_H
 #define TAMIS_ACL_RULE_H
@@ -15,13 +22,31 @@ struct cls_place {
 };
 extern const struct cls_place cls_places[CLS_FIELD_KINDS];
 
-static inline uint32_t cls_field_max(enum cls_field f)
-{
-	return UINT32_MAX >> (32 - MIN(cls_places[f].bits, 32));
-}
+struct cls_packed {
+	uint8_t family : 2;
+	uint8_t root4 : 3, root6 : 3; /* the classifier's */
+	uint8_t n;		      /* conditions */
+	uint16_t words : 15, changed : 1;
+	uint32_t word[];
+};
+
+struct cls_form {
+	uint32_t value[CLS_WORDS], mask[CLS_WORDS]; /* bits that every key of the rule has */
+	uint32_t port_lo, port_hi; /* source port above destination port; ranges of each */
+	uint8_t swild, dwild;	   /* lowest bits of the addresses that may be anything */
+	uint8_t proto, proto_mask;
+	uint8_t need; /* of the first eight fields, those that must be there */
+	bool check;
+	bool never; /* no key can match */
+};
 
 /* 0, or -EINVAL: fields, families and ranges that do not exist. */
 int cls_rule_check(const struct cls_rule *r);
-bool cls_rule_matches(const struct cls_rule *r, const struct cls_key *k);
+/* Words that the conditions take. */
+unsigned cls_rule_words(const struct cls_rule *r);
+void cls_rule_pack(const struct cls_rule *r, struct cls_packed *out);
+bool cls_packed_matches(const struct cls_packed *p, const struct cls_key *k);
+/* The form among rules for IPv4, or among those for everything else. */
+void cls_form_make(const struct cls_packed *p, bool ipv4, struct cls_form *out);
 
 #endif

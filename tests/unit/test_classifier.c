@@ -198,7 +198,7 @@ static void refuses_what_is_no_rule(void **s)
 	assert_int_equal(classifier_insert(c, NULL, NULL, NULL, &e), 0);
 	classifier_free(c);
 	assert_int_equal(
-		classifier_new(&(struct classifier_config){.max_tables = CLS_TABLES_MAX + 1}, &c),
+		classifier_new(&(struct classifier_config){.max_entries = CLS_ENTRIES_MAX + 1}, &c),
 		-EINVAL);
 }
 

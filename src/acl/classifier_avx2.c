@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* classifier_avx2: lookups that compare the eight lanes of a leaf at once, with AVX2 and BMI2. */
+#include <immintrin.h>
+
+#include "acl/classifier_internal.h"
+
+/* All ones in the lanes of 32 bits whose two ports are both in range. */
+static inline __m256i ports_in(const struct cls_leaf *l, uint32_t ports)
+{
+	__m256i p = _mm256_set1_epi32((int)ports);
+	__m256i lo = _mm256_max_epu16(p, _mm256_load_si256((const __m256i *)l->port_lo));
+	__m256i hi = _mm256_min_epu16(p, _mm256_load_si256((const __m256i *)l->port_hi));
+	return _mm256_cmpeq_epi32(_mm256_or_si256(_mm256_xor_si256(lo, p), _mm256_xor_si256(hi, p)),
+				  _mm256_setzero_si256());
+}
+
+static inline __m256i widen(const uint8_t *bytes)
+{
+	return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)bytes));
+}
+
+/* Bits where a word of the key differs from a row, but for `shift` of them. */
+static inline __m256i differ(uint32_t w, const uint32_t *row, __m256i shift)
+{
+	return _mm256_srlv_epi32(_mm256_xor_si256(_mm256_set1_epi32((int)w),
+						  _mm256_load_si256((const __m256i *)row)),
+				 shift);
+}
+
+/* The lanes whose protocol and needs agree, by fields of a byte. */
+static inline unsigned bytes_in(const struct cls_leaf *l, const struct cls_key *k)
+{
+	__m128i proto = _mm_set1_epi8((char)k->w[CLS_AT_L4PROTO / 32]);
+	__m128i value = _mm_loadl_epi64((const __m128i *)l->proto);
+	__m128i mask = _mm_loadl_epi64((const __m128i *)l->proto_mask);
+	__m128i need = _mm_loadl_epi64((const __m128i *)l->need);
+	__m128i bad = _mm_or_si128(_mm_and_si128(_mm_xor_si128(proto, value), mask),
+				   _mm_andnot_si128(_mm_set1_epi8((char)k->has), need));
+	return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bad, _mm_setzero_si128())) &
+	       __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
+}
+
+static inline unsigned lanes_of(__m256i differing, __m256i ports)
+{
+	__m256i same = _mm256_cmpeq_epi32(differing, _mm256_setzero_si256());
+	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(same, ports)));
+}
+
+static inline unsigned scan4(const struct cls_leaf *l, const struct cls_key *k)
+{
+	__m256i d =
+		_mm256_or_si256(differ(k->w[CLS_AT_SADDR / 32], l->address[0], widen(l->swild)),
+				differ(k->w[CLS_AT_DADDR / 32], l->address[1], widen(l->dwild)));
+	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & bytes_in(l, k);
+}
+
+/* Four words, the least significant last: the bits that are wild are the lowest of all. */
+static inline __m256i differ_wide(const uint32_t *w, const uint32_t (*rows)[CLS_LANES],
+				  __m256i wild)
+{
+	const __m256i word = _mm256_set1_epi32(32), none = _mm256_setzero_si256();
+	__m256i d = none;
+	for (int i = 3; i >= 0; i--) {
+		__m256i shift = _mm256_max_epi32(_mm256_min_epi32(wild, word), none);
+		d = _mm256_or_si256(d, differ(w[i], rows[i], shift));
+		wild = _mm256_sub_epi32(wild, word);
+	}
+	return d;
+}
+
+static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
+{
+	__m256i d = _mm256_or_si256(
+		differ_wide(k->w + CLS_AT_SADDR / 32, l->address, widen(l->swild)),
+		differ_wide(k->w + CLS_AT_DADDR / 32, l->address + 4, widen(l->dwild)));
+	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & bytes_in(l, k);
+}
+
+#define SCAN4	scan4
+#define SCAN6	scan6
+#define EXTRACT _pext_u32
+#define LOOKUP	lookup_avx2
+#include "acl/classifier_read.h"
+
+static bool usable(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+
+const struct cls_ops cls_avx2 = {"avx2", usable, lookup_avx2};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * classifier_internal: the structure behind a classifier; see classifier.c for what it is about.
+ *
+ * Shapes. Everything that a pointer can lead to begins with a struct shape. What readers see of a
+ * shape never changes but for: slots, each replaced by one store; the `valid` bits of leaves, which
+ * only go from one to zero.
+ */
+#ifndef TAMIS_ACL_CLASSIFIER_INTERNAL_H
+#define TAMIS_ACL_CLASSIFIER_INTERNAL_H
+
+#include "acl/classifier.h"
+#include "acl/order.h"
+#include "acl/rule.h"
+#include "base/hash.h"
+
+enum {
+	CLS_LANES = 8,	      /* entries in a leaf */
+	CLS_ROOTS = 4,	      /* tables that a packet may be looked up in */
+	CLS_GATHER_MAX = 256, /* entries that one call shapes anew */
+	CLS_TABLE_WORDS = 8,  /* words of the key that a table can look at */
+	CLS_SPLIT_BITS = 6,
+	CLS_OPEN_MAX = 2,  /* of these, bits that an entry may leave open without being wide */
+	CLS_LEVEL_MAX = 8, /* splits and tables on a way; then only chains */
+};
+
+struct cls_node {
+	struct cls_entry pub;
+	uint64_t born, died; /* versions: there from the one until the other */
+	struct order_node order;
+	struct cls_node *change; /* next in a list of changed or retired entries */
+	struct cls_packed rule;	 /* last: it has a tail */
+};
+/* What a lookup reads of an entry is one cache line's worth. */
+_Static_assert(offsetof(struct cls_node, rule) == 64, "the head of an entry");
+
+enum cls_kind { CLS_LEAF, CLS_SPLIT, CLS_TABLE, CLS_CHAIN, CLS_DIRECTORY };
+
+struct cls_shape {
+	struct cls_shape *retired; /* next in a list; not for readers */
+	uint8_t kind;
+	uint8_t valid; /* leaf: lanes that hold something */
+	uint8_t check; /* leaf: lanes that say less than their rule */
+	uint8_t depth; /* under a directory: bits of the hash that its slots share */
+	uint32_t n;    /* split, table, chain: entries below; directory: depth; leaf: side */
+};
+
+/*
+ * Up to eight entries in order, field by field: lanes are compared all at once. The last member is
+ * rows of the source's words, then of the destination's: one word each for IPv4, else four.
+ */
+struct cls_leaf {
+	struct cls_shape shape;
+	uint8_t swild[CLS_LANES], dwild[CLS_LANES];
+	uint8_t proto[CLS_LANES], proto_mask[CLS_LANES];
+	uint8_t need[CLS_LANES];
+	uint8_t pad[8];
+	struct cls_node *entry[CLS_LANES];
+	uint32_t port_lo[CLS_LANES], port_hi[CLS_LANES];
+	uint32_t address[][CLS_LANES];
+};
+_Static_assert(sizeof(struct cls_leaf) == 192, "three cache lines and the addresses");
+
+/*
+ * Up to 2^CLS_SPLIT_BITS ways by some bits of one or two words. Entries that leave a few of the
+ * bits open are in all the slots that they may be found in, those that leave more in `wide`.
+ */
+struct cls_split {
+	struct cls_shape shape;
+	uint32_t mask[2];
+	uint8_t word[2];
+	uint8_t shift;	/* bits of the first mask */
+	uint32_t built; /* entries when it was shaped */
+	struct cls_shape *wide;
+	struct cls_shape *slot[];
+};
+
+/* Slots by the first bits of a hash; neighbours may be one shape (extendible hashing). */
+struct cls_directory {
+	struct cls_shape shape;
+	struct cls_shape *slot[];
+};
+
+/* Entries that fix all bits of some masks, by the hash of these; the others are in `wide`. */
+struct cls_table {
+	struct cls_shape shape;
+	struct cls_directory *dir;
+	struct cls_shape *wide;
+	uint8_t n_words;
+	uint8_t word[CLS_TABLE_WORDS];
+	uint32_t mask[CLS_TABLE_WORDS];
+};
+
+/* Leaves in order, one behind the other: of entries that nothing tells apart. NULLs are holes. */
+struct cls_chain {
+	struct cls_shape shape;
+	uint32_t n_leaves;
+	struct cls_leaf *leaf[];
+};
+
+struct cls_root {
+	struct cls_table table; /* no wide side */
+	struct cls_node *bound; /* no entry of the root comes before this one; NULL: empty */
+};
+
+/* In cls_packed.root4 and root6, beside the number of a root. */
+enum { CLS_NO_ROOT = 7, CLS_OUT = 6 };
+
+/* One side: IPv4, or everything else. */
+struct cls_side {
+	bool ipv4;
+	struct cls_root root[CLS_ROOTS];
+};
+
+struct cls_pool {
+	size_t size; /* of an object */
+	struct cls_shape *free;
+	struct cls_slab *slabs;
+	uint32_t n_slabs, in_use;
+	size_t bytes;
+};
+
+/* What becomes of things out of reach: see classifier_memory.c. */
+struct cls_retired {
+	struct rcu_head head;
+	struct classifier *c;
+	struct cls_shape *shapes;
+	struct cls_node *dead; /* to be taken out of the structure */
+	struct cls_node *gone; /* out of it */
+	size_t bytes;
+};
+
+struct classifier {
+	struct classifier_config config;
+	const struct cls_ops *ops;
+	uint64_t own_version;
+	uint64_t secret[2];
+	uint32_t fields;
+	struct cls_side side[2];
+	struct order order;
+	/* The control thread's. */
+	struct cls_node *changes; /* of the version to come */
+	uint32_t n;
+	struct cls_pool leaves[2]; /* by side */
+	struct cls_shape *retired; /* out of reach, not yet handed on */
+	uint32_t n_retired;
+	size_t retired_bytes;
+	struct cls_retired *spare;
+	uint32_t outstanding; /* retired lists that wait for readers */
+	size_t bytes;	      /* given out by malloc() for shapes and entries */
+};
+
+static inline struct cls_node *cls_node_of(const struct cls_entry *e)
+{
+	return container_of(e, struct cls_node, pub);
+}
+
+static inline size_t cls_leaf_size(bool ipv4)
+{
+	return sizeof(struct cls_leaf) + (ipv4 ? 2 : 8) * sizeof(uint32_t) * CLS_LANES;
+}
+
+/*
+ * The hash of a key's or form's words under a table's masks. Multiplications keyed with secrets;
+ * hashes that collide all the same cost a split by bits, not a long search.
+ */
+static inline uint64_t cls_hash_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 m = (unsigned __int128)a * b;
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static inline uint64_t cls_hash_pair(const uint64_t secret[2], uint32_t a, uint32_t b)
+{
+	return cls_hash_fold(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
+}
+
+static inline uint64_t cls_table_hash(const uint64_t secret[2], const struct cls_table *t,
+				      const uint32_t *w)
+{
+	uint64_t h = 0;
+	for (unsigned i = 0; i < t->n_words; i += 2) {
+		uint32_t a = w[t->word[i]] & t->mask[i];
+		uint32_t b = i + 1 < t->n_words ? w[t->word[i + 1]] & t->mask[i + 1] : 0;
+		h = cls_hash_pair(secret, a ^ (uint32_t)(h >> 32), b ^ (uint32_t)h);
+	}
+	return h;
+}
+
+static inline uint64_t cls_directory_slot(const struct cls_directory *d, uint64_t hash)
+{
+	return hash >> 1 >> (63 - d->shape.n);
+}
+
+/* The bits of w under a mask, packed. */
+static inline uint32_t cls_extract(uint32_t w, uint32_t mask)
+{
+	uint32_t out = 0;
+	for (unsigned at = 0; mask; mask &= mask - 1, at++)
+		out |= (w >> __builtin_ctz(mask) & 1) << at;
+	return out;
+}
+
+static inline uint32_t cls_deposit(uint32_t bits, uint32_t mask)
+{
+	uint32_t out = 0;
+	for (; mask; mask &= mask - 1, bits >>= 1)
+		if (bits & 1)
+			out |= mask & -mask;
+	return out;
+}
+
+/* --- memory: classifier_memory.c ------------------------------------------------------------ */
+
+struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4);
+/* Zeroed but for the kind. NULL without memory. */
+void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size);
+size_t cls_shape_size(const struct cls_shape *s);
+/* Nobody has seen it. Takes NULL. */
+void cls_shape_free(struct classifier *c, struct cls_shape *s);
+/* The same with all that is below. */
+void cls_tree_free(struct classifier *c, struct cls_shape *s);
+/* Out of reach of new readers: a shape, or with all that is below. */
+void cls_shape_retire(struct classifier *c, struct cls_shape *s);
+void cls_tree_retire(struct classifier *c, struct cls_shape *s);
+/* The end of a change: what was retired in it goes its way. */
+void cls_retire_flush(struct classifier *c);
+/* Entries that a committed version has not, and those that are already out of the structure. */
+void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone);
+/* Sees to it that retiring finds memory; 0 or -ENOMEM. */
+int cls_retire_prepare(struct classifier *c);
+/* Waits until nothing is on its way. */
+void cls_retire_drain(struct classifier *c);
+void cls_pool_release(struct cls_pool *p);
+/* Each shape right below one, once; up to the caller what a directory's slots mean. */
+typedef void cls_shape_fn(void *ctx, struct cls_shape *below);
+void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx);
+
+/* --- structure: classifier_tree.c, classifier_shape.c ---------------------------------------- */
+
+/* An entry, its form and its rank, for the time of a call. */
+struct cls_item {
+	struct cls_node *entry;
+	uint64_t rank;
+	struct cls_form form;
+};
+
+void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out);
+/* Out of the structure; still in the order. */
+void cls_take_out(struct classifier *c, struct cls_node *e);
+
+/* 0 or -ENOMEM: then the entry is nowhere. For what a slot leads to; the slot changes by one store.
+ * `level` shapes are on the way. */
+int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
+		    const struct cls_item *item, unsigned level);
+bool cls_slot_remove(struct classifier *c, bool ipv4, struct cls_shape **slot,
+		     const struct cls_item *item);
+int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
+		     const struct cls_item *item, unsigned level);
+bool cls_table_remove(struct classifier *c, bool ipv4, struct cls_table *t,
+		      const struct cls_item *item);
+struct cls_table *cls_table_new(struct classifier *c);
+/* Masks for a table of the items; returns how many of them fit, 0 if it is not worth a table. */
+unsigned cls_table_choose(const struct cls_item *items, unsigned n, struct cls_table *t);
+int cls_table_init(struct classifier *c, struct cls_table *t); /* 0 or -ENOMEM */
+bool cls_table_fits(const struct cls_table *t, const struct cls_form *f);
+
+void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls_item *item);
+/* A leaf of n items in order of rank; pick[] says which. */
+struct cls_leaf *cls_leaf_build(struct classifier *c, bool ipv4, const struct cls_item *items,
+				const uint16_t *pick, unsigned n);
+/* The best shape for items in order of rank; NULL without memory. */
+struct cls_shape *cls_shape_build(struct classifier *c, bool ipv4, const struct cls_item *items,
+				  unsigned n, unsigned level);
+
+/* Slots of a split that an entry belongs to: base with every subset of `open`, or the wide one. */
+struct cls_ways {
+	uint32_t base, open;
+	bool wide;
+};
+struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form *f);
+
+static inline void cls_publish(struct cls_shape **slot, struct cls_shape *s)
+{
+	__atomic_store_n(slot, s, __ATOMIC_RELEASE);
+}
+
+/* --- lookups: one for each kind of CPU ------------------------------------------------------- */
+
+/* Entries up to which a packet walks alone: measured, about what the inner caches hold. */
+enum { CLS_SMALL = 2000 };
+
+struct cls_lookup {
+	const struct classifier *c;
+	uint64_t version;
+	struct order_view view;
+	const struct cls_key *keys;
+	uint64_t best[CLS_BURST];  /* rank of the hit so far, or UINT64_MAX */
+	uint64_t after[CLS_BURST]; /* ranks above this one count */
+	const struct cls_entry **hit;
+};
+
+struct cls_ops {
+	const char *name;
+	bool (*usable)(void);
+	/* The packets of `mask`, all of the side. */
+	void (*lookup)(struct cls_lookup *l, const struct cls_side *s, uint64_t mask);
+};
+
+extern const struct cls_ops cls_scalar, cls_avx2;
+const struct cls_ops *cls_ops_best(void);
+
+#endif

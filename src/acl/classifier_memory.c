@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * classifier_memory: where shapes come from, and where they and deleted entries go.
+ *
+ * Leaves come from slabs: all of one size, aligned to cache lines. Other shapes from malloc().
+ *
+ * A shape out of reach waits in c->retired until the change that put it there ends, then in a list
+ * of up to RETIRED_BATCH for the readers. An entry waits twice: until nobody reads a version that
+ * has it, then, out of the structure, until nobody who met it there still holds it. Neither needs
+ * memory at a moment when it cannot fail: a list is made before a change begins, and where there is
+ * none after all, the control thread waits for the readers itself.
+ */
+#include <stdlib.h>
+
+#include "acl/classifier_internal.h"
+
+enum { SLAB_FIRST = 4, SLAB_MOST = 256, RETIRED_BATCH = 64 };
+
+struct cls_slab {
+	struct cls_slab *next;
+	uint32_t n, used;
+	char pad[48];
+	char objects[];
+};
+
+/* --- slabs ----------------------------------------------------------------------------------- */
+
+static void *pool_take(struct cls_pool *p)
+{
+	struct cls_shape *s = p->free;
+
+	if (s) {
+		p->free = s->retired;
+	} else {
+		struct cls_slab *slab = p->slabs;
+		if (!slab || slab->used == slab->n) {
+			uint32_t n = MIN(slab ? slab->n * 2 : SLAB_FIRST, SLAB_MOST);
+			size_t size = sizeof(*slab) + n * p->size;
+			struct cls_slab *more = aligned_alloc(64, size);
+			if (!more)
+				return NULL;
+			*more = (struct cls_slab){.next = slab, .n = n};
+			p->slabs = slab = more;
+			p->bytes += size;
+		}
+		s = (struct cls_shape *)(slab->objects + slab->used++ * p->size);
+	}
+	p->in_use++;
+	return s;
+}
+
+static void pool_give(struct cls_pool *p, struct cls_shape *s)
+{
+	s->retired = p->free;
+	p->free = s;
+	p->in_use--;
+}
+
+void cls_pool_release(struct cls_pool *p)
+{
+	struct cls_slab *next;
+	for (struct cls_slab *s = p->slabs; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+}
+
+/* --- shapes ---------------------------------------------------------------------------------- */
+
+struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4)
+{
+	struct cls_pool *p = &c->leaves[!ipv4];
+
+	p->size = cls_leaf_size(ipv4);
+	struct cls_leaf *l = pool_take(p);
+	if (!l)
+		return NULL;
+	memset(l, 0, p->size);
+	l->shape.kind = CLS_LEAF;
+	l->shape.n = !ipv4;
+	return l;
+}
+
+void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size)
+{
+	struct cls_shape *s = calloc(1, size);
+	if (!s)
+		return NULL;
+	s->kind = (uint8_t)kind;
+	c->bytes += size;
+	return s;
+}
+
+size_t cls_shape_size(const struct cls_shape *s)
+{
+	switch ((enum cls_kind)s->kind) {
+	case CLS_LEAF:
+		return cls_leaf_size(!s->n);
+	case CLS_SPLIT: {
+		const struct cls_split *x = container_of(s, struct cls_split, shape);
+		return sizeof(*x) + (sizeof(x->slot[0]) << (__builtin_popcount(x->mask[0]) +
+							    __builtin_popcount(x->mask[1])));
+	}
+	case CLS_TABLE:
+		return sizeof(struct cls_table);
+	case CLS_CHAIN:
+		return sizeof(struct cls_chain) +
+		       container_of(s, struct cls_chain, shape)->n_leaves * sizeof(void *);
+	case CLS_DIRECTORY:
+		return sizeof(struct cls_directory) + (sizeof(void *) << s->n);
+	}
+	return 0;
+}
+
+void cls_shape_free(struct classifier *c, struct cls_shape *s)
+{
+	if (!s)
+		return;
+	if (s->kind == CLS_LEAF) {
+		pool_give(&c->leaves[s->n], s);
+		return;
+	}
+	c->bytes -= cls_shape_size(s);
+	free(s);
+}
+
+void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx)
+{
+	switch ((enum cls_kind)s->kind) {
+	case CLS_LEAF:
+		break;
+	case CLS_SPLIT: {
+		struct cls_split *x = container_of(s, struct cls_split, shape);
+		unsigned n =
+			1u << (__builtin_popcount(x->mask[0]) + __builtin_popcount(x->mask[1]));
+		if (x->wide)
+			fn(ctx, x->wide);
+		for (unsigned i = 0; i < n; i++)
+			if (x->slot[i])
+				fn(ctx, x->slot[i]);
+		break;
+	}
+	case CLS_TABLE: {
+		struct cls_table *x = container_of(s, struct cls_table, shape);
+		if (x->wide)
+			fn(ctx, x->wide);
+		if (x->dir)
+			fn(ctx, &x->dir->shape);
+		break;
+	}
+	case CLS_CHAIN: {
+		struct cls_chain *x = container_of(s, struct cls_chain, shape);
+		for (unsigned i = 0; i < x->n_leaves; i++)
+			if (x->leaf[i])
+				fn(ctx, &x->leaf[i]->shape);
+		break;
+	}
+	case CLS_DIRECTORY: {
+		struct cls_directory *x = container_of(s, struct cls_directory, shape);
+		for (size_t i = 0; i < (size_t)1 << s->n;) {
+			struct cls_shape *below = x->slot[i];
+			/* Before it may be gone. */
+			i += below ? (size_t)1 << (s->n - below->depth) : 1;
+			if (below)
+				fn(ctx, below);
+		}
+		break;
+	}
+	}
+}
+
+static void tree_free(void *ctx, struct cls_shape *s)
+{
+	cls_shape_each(s, tree_free, ctx);
+	cls_shape_free(ctx, s);
+}
+
+void cls_tree_free(struct classifier *c, struct cls_shape *s)
+{
+	if (s)
+		tree_free(c, s);
+}
+
+void cls_shape_retire(struct classifier *c, struct cls_shape *s)
+{
+	s->retired = c->retired;
+	c->retired = s;
+	c->n_retired++;
+	c->retired_bytes += cls_shape_size(s);
+}
+
+static void tree_retire(void *ctx, struct cls_shape *s)
+{
+	cls_shape_each(s, tree_retire, ctx);
+	cls_shape_retire(ctx, s);
+}
+
+void cls_tree_retire(struct classifier *c, struct cls_shape *s)
+{
+	if (s)
+		tree_retire(c, s);
+}
+
+/* --- waiting for readers --------------------------------------------------------------------- */
+
+static void free_shapes(struct classifier *c, struct cls_shape *s)
+{
+	struct cls_shape *next;
+	for (; s; s = next) {
+		next = s->retired;
+		cls_shape_free(c, s);
+	}
+}
+
+static void free_entries(struct classifier *c, struct cls_node *e)
+{
+	struct cls_node *next;
+	for (; e; e = next) {
+		next = e->change;
+		order_remove(&c->order, &e->order);
+		if (c->config.release)
+			c->config.release(c->config.ctx, e->pub.cookie);
+		c->bytes -= sizeof(*e) + e->rule.words * sizeof(e->rule.word[0]);
+		free(e);
+	}
+}
+
+static void take_out(struct classifier *c, struct cls_node *e)
+{
+	for (; e; e = e->change)
+		cls_take_out(c, e);
+}
+
+static void step(struct rcu_head *head);
+
+static void defer(struct classifier *c, struct cls_retired *r)
+{
+	r->c = c;
+	r->shapes = c->retired;
+	r->bytes = c->retired_bytes;
+	c->retired = NULL;
+	c->n_retired = 0;
+	c->retired_bytes = 0;
+	c->outstanding++;
+	rcu_defer(c->config.rcu, &r->head, step, r->bytes);
+}
+
+/* Readers were quiet since the list was deferred. */
+static void step(struct rcu_head *head)
+{
+	struct cls_retired *r = container_of(head, struct cls_retired, head);
+	struct classifier *c = r->c;
+
+	c->outstanding--;
+	free_shapes(c, r->shapes);
+	free_entries(c, r->gone);
+	r->gone = r->dead;
+	r->dead = NULL;
+	if (r->gone) {
+		take_out(c, r->gone);
+		defer(c, r);
+	} else if (!c->spare) {
+		c->spare = r;
+	} else {
+		free(r);
+	}
+}
+
+int cls_retire_prepare(struct classifier *c)
+{
+	if (!c->spare)
+		c->spare = malloc(sizeof(*c->spare));
+	return c->spare ? 0 : -ENOMEM;
+}
+
+void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone)
+{
+	if (!dead && !gone && !c->retired)
+		return;
+	struct cls_retired *r = c->spare ? c->spare : malloc(sizeof(*r));
+	c->spare = NULL;
+	if (r) {
+		r->dead = dead;
+		r->gone = gone;
+		defer(c, r);
+		return;
+	}
+	rcu_wait(c->config.rcu, UINT64_MAX);
+	take_out(c, dead);
+	rcu_wait(c->config.rcu, UINT64_MAX);
+	free_shapes(c, c->retired);
+	c->retired = NULL;
+	c->n_retired = 0;
+	c->retired_bytes = 0;
+	free_entries(c, gone);
+	free_entries(c, dead);
+}
+
+void cls_retire_flush(struct classifier *c)
+{
+	if (!c->config.rcu) {
+		free_shapes(c, c->retired);
+		c->retired = NULL;
+		c->n_retired = 0;
+		c->retired_bytes = 0;
+	} else if (c->n_retired >= RETIRED_BATCH) {
+		cls_retire_entries(c, NULL, NULL);
+	}
+}
+
+void cls_retire_drain(struct classifier *c)
+{
+	while (c->outstanding)
+		rcu_wait(c->config.rcu, UINT64_MAX);
+	free(c->spare);
+	c->spare = NULL;
+}
