@@ -298,6 +298,50 @@ static void nat_operand(struct build *b, const struct expr *e)
 	build_op(b, &op);
 }
 
+/* The ports that it asks for; false: not known before the packet. */
+static bool nat_ports(const struct expr *e, struct prog_nat *n)
+{
+	n->port_hi = UINT16_MAX;
+	if (!e)
+		return true;
+	if (e->kind != EX_VALUE && e->kind != EX_RANGE)
+		return false;
+	n->port_lo = (uint16_t)expr_u64(e->kind == EX_RANGE ? e->pair.left : e);
+	n->port_hi = (uint16_t)expr_u64(e->kind == EX_RANGE ? e->pair.right : e);
+	return true;
+}
+
+/*
+ * The addresses that it asks for. Of a range a source keeps its own address if that is in it, and
+ * so does what is mapped net to net; a destination gets any one of it.
+ */
+static void nat_addrs(struct build *b, const struct stmt *s, struct prog_nat *n)
+{
+	const struct expr *e = s->nat.addr, *lo = e, *hi = e;
+	uint8_t *last;
+
+	if (s->nat.kind == NAT_MASQUERADE || s->nat.kind == NAT_REDIRECT)
+		n->addr = PNA_HOST;
+	if (!e)
+		return;
+	n->addr = PNA_OTHER;
+	if (e->kind == EX_RANGE) {
+		lo = e->pair.left;
+		hi = e->pair.right;
+	} else if (e->kind == EX_PREFIX) {
+		lo = hi = e->prefix.base;
+	}
+	if (lo->kind != EX_VALUE || hi->kind != EX_VALUE || (lo->bits != 32 && lo->bits != 128) ||
+	    (e->kind != EX_VALUE && !n->source && !(s->nat.flags & NATF_NETMAP)))
+		return;
+	n->addr = PNA_RANGE;
+	n->len = (uint8_t)(lo->bits / 8);
+	n->lo = expr_constant(b, lo, n->len);
+	n->hi = last = arena_dup(b->arena, expr_bytes(hi), n->len);
+	for (unsigned bit = e->kind == EX_PREFIX ? e->prefix.len : lo->bits; bit < lo->bits; bit++)
+		last[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+}
+
 static void nat(struct build *b, const struct stmt *s)
 {
 	static const char *const names[] = {
@@ -306,13 +350,18 @@ static void nat(struct build *b, const struct stmt *s)
 		[NAT_MASQUERADE] = "masquerade",
 		[NAT_REDIRECT] = "redirect",
 	};
-	struct prog_op op = {.kind = PO_NAT};
+	struct prog_nat *n = arena_alloc(b->arena, sizeof(*n));
+	struct prog_op op = {.kind = PO_NAT, .nat = n};
 
+	*n = (struct prog_nat){.source = s->nat.kind == NAT_SNAT || s->nat.kind == NAT_MASQUERADE};
 	b->out->needs |= NEED_CONNTRACK | NEED_EXACT;
 	build_note(b, COMPILE_NAT, names[s->nat.kind]);
 	nat_operand(b, s->nat.addr);
 	nat_operand(b, s->nat.port);
-	op.nat.source = s->nat.kind == NAT_SNAT || s->nat.kind == NAT_MASQUERADE;
+	nat_addrs(b, s, n);
+	if (!nat_ports(s->nat.port, n) ||
+	    (n->source && s->nat.flags & (NATF_RANDOM | NATF_FULLY_RANDOM)))
+		n->addr = PNA_OTHER;
 	build_op(b, &op);
 }
 

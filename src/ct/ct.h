@@ -47,6 +47,10 @@ enum ct_status {
 	CT_SEEN_REPLY = 2,
 	CT_ASSURED = 4,
 	CT_CONFIRMED = 8,
+	CT_SRC_NAT = 16, /* these four by ct_flow_set_nat() alone */
+	CT_DST_NAT = 32,
+	CT_SRC_NAT_DONE = 128,
+	CT_DST_NAT_DONE = 256,
 	CT_DYING = 512,
 };
 
@@ -159,6 +163,9 @@ uint64_t ct_flow_id(const struct ct_flow *f); /* never used for another flow of 
 uint32_t ct_flow_status(const struct ct_flow *f);
 uint32_t ct_flow_mark(const struct ct_flow *f);
 void ct_flow_set_mark(struct ct_flow *f, uint32_t mark);
+/* What is to be done about its source, or destination, is done: nothing, or it counts as
+ * translated. Its tuples stay. */
+void ct_flow_set_nat(struct ct_flow *f, bool source, bool translated);
 uint64_t ct_flow_packets(const struct ct_flow *f, enum ct_direction dir);
 uint64_t ct_flow_bytes(const struct ct_flow *f,
 		       enum ct_direction dir);	   /* network packets' length */

@@ -324,6 +324,13 @@ uint32_t ct_flow_mark(const struct ct_flow *f)
 	return f->mark;
 }
 
+void ct_flow_set_nat(struct ct_flow *f, bool source, bool translated)
+{
+	f->status |= source ? CT_SRC_NAT_DONE : CT_DST_NAT_DONE;
+	if (translated)
+		f->status |= source ? CT_SRC_NAT : CT_DST_NAT;
+}
+
 void ct_flow_set_mark(struct ct_flow *f, uint32_t mark)
 {
 	f->mark = mark;

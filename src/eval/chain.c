@@ -229,7 +229,7 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 			mask = 0;
 			break;
 		case PO_NAT:
-			ev->nat_done[op->nat.source] |= mask;
+			flow_nat(ev, op->nat, mask);
 			mask = verdict(ev, at, PV_ACCEPT, NULL, mask, depth, x);
 			break;
 		default:

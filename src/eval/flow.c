@@ -5,6 +5,9 @@
  * A packet is tracked once, in the middle of prerouting or output; before that, and where nothing
  * is tracked, it has no flow: `ct state` says invalid, or untracked after a notrack, and other keys
  * have no value. At the path's end the table hears which packets came through.
+ *
+ * Nat statements leave packets as they are, but the flow has the status that the kernel gives it
+ * when the address or port that it asks for is not the packet's own.
  */
 #include "eval/run.h"
 
@@ -65,6 +68,47 @@ burst_mask flow_nat_mask(struct eval *ev, burst_mask mask, bool source)
 			m |= bit_of(i);
 	}
 	return m;
+}
+
+static bool addr_stays(struct eval *ev, const struct prog_nat *nat, unsigned i)
+{
+	static const uint8_t loopback4[] = {127, 0, 0, 1}, loopback6[16] = {[15] = 1};
+	unsigned len = ev->b->has[HAS_IPV4] & bit_of(i) ? 4 : 16;
+	const uint8_t *mine = nat->source ? ev->b->saddr[i] : ev->b->daddr[i];
+	uint8_t path = ev->in->path[i];
+
+	switch ((enum prog_nat_addr)nat->addr) {
+	case PNA_SAME:
+		return true;
+	case PNA_RANGE:
+		return len == nat->len && memcmp(mine, nat->lo, len) >= 0 &&
+		       memcmp(mine, nat->hi, len) <= 0;
+	case PNA_HOST:
+		/* A packet from this host has its address already, as one to it has; what is
+		 * redirected on its way out goes to the loopback address. */
+		if (nat->source || path != EVAL_PATH_OUTPUT)
+			return path == (nat->source ? EVAL_PATH_OUTPUT : EVAL_PATH_INPUT);
+		return !memcmp(mine, len == 4 ? loopback4 : loopback6, len);
+	case PNA_OTHER:
+		break;
+	}
+	return false;
+}
+
+void flow_nat(struct eval *ev, const struct prog_nat *nat, burst_mask mask)
+{
+	unsigned i;
+
+	ev->nat_done[nat->source] |= mask;
+	burst_foreach (mask, i) {
+		struct ct_flow *f = ev->ct.flow[i];
+		uint16_t port = nat->source ? ev->b->sport[i] : ev->b->dport[i];
+
+		if (f)
+			ct_flow_set_nat(f, nat->source,
+					!addr_stays(ev, nat, i) || port < nat->port_lo ||
+						port > nat->port_hi);
+	}
 }
 
 static bool address(const struct prog_expr *e, const struct ct_tuple *t, uint8_t *out)

@@ -203,7 +203,7 @@ enum prog_op_kind {
 	PO_REJECT,
 	PO_QUEUE, /* queue */
 	PO_FWD,	  /* the packet leaves the host by another port: stolen */
-	PO_NAT,	  /* not carried out; ends the chain as the kernel does: nat */
+	PO_NAT,	  /* the flow counts as translated, the packet stays; ends the chain: nat */
 };
 
 /* Codes of PO_VERDICT and of verdict map data. */
@@ -231,6 +231,22 @@ enum prog_checksum { PCK_NONE, PCK_INET, PCK_UDP, PCK_SCTP };
 enum prog_update { PU_ADD, PU_UPDATE, PU_DELETE };
 enum prog_meta_set { PMS_MARK, PMS_PRIORITY, PMS_PKTTYPE, PMS_NFTRACE };
 enum prog_ct_set { PCS_MARK };
+
+/* Which address a nat statement asks for. */
+enum prog_nat_addr {
+	PNA_SAME,  /* the packet's own */
+	PNA_RANGE, /* one of lo to hi, the packet's own if it is one of them */
+	PNA_HOST,  /* one of this host: masquerade, redirect */
+	PNA_OTHER, /* one that is not known here, taken for another than the packet's */
+};
+
+struct prog_nat {
+	bool source;  /* snat, masquerade: what follows in the hook is of this side */
+	uint8_t addr; /* enum prog_nat_addr */
+	uint8_t len;  /* of lo and hi: 4 or 16 */
+	const uint8_t *lo, *hi;
+	uint16_t port_lo, port_hi; /* a port in these stays */
+};
 
 struct prog_op {
 	uint8_t kind; /* enum prog_op_kind */
@@ -295,10 +311,7 @@ struct prog_op {
 		struct {
 			const struct prog_expr *number; /* NULL: 0 */
 		} queue;
-		struct {
-			bool source; /* snat, masquerade: what follows in the hook is of this side
-				      */
-		} nat;
+		const struct prog_nat *nat;
 	};
 };
 

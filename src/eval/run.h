@@ -170,6 +170,8 @@ bool flow_value(struct eval *ev, const struct prog_expr *e, unsigned i, uint8_t 
 void flow_set(struct eval *ev, enum prog_ct_set key, unsigned i, uint64_t value);
 /* The packets of mask that a nat chain of this side sees. */
 burst_mask flow_nat_mask(struct eval *ev, burst_mask mask, bool source);
+/* They came to a nat statement: it is the last one of its side, and their flows get its status. */
+void flow_nat(struct eval *ev, const struct prog_nat *nat, burst_mask mask);
 /* 1: the rule goes on, 0: it ends, -ENOMEM. */
 int flow_connlimit(struct eval *ev, struct state *st, unsigned i);
 

@@ -398,9 +398,20 @@ def sent():
         yield send4(a, b, 1, icmp(8, 0, struct.pack("!HH", n, 1)), ident=n + 1000)
 
 
+def one_way():
+    """Two packets of each of many flows through the router, no answers: what translation does not tear apart."""
+    for n in range(12):
+        for _ in range(2):
+            yield udp4("192.0.2.9", f"198.18.0.{8 + n % 3}", 3000 + n, 1000 + n)
+            yield udp6("2001:db8::9", f"2001:db8:1::{8 + n % 3}", 3000 + n, 1000 + n)
+    yield tcp4("192.0.2.9", "198.18.0.9", 4000, 1001, "S")
+    yield tcp4("192.0.2.9", "198.18.0.9", 4000, 1001, "S")
+    yield send4("192.0.2.9", "198.18.0.9", 1, icmp(8))
+
+
 STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
                                    extension_headers, ip_options, tcp_options, sctp_dccp, other_protocols,
-                                   ext_headers6, fragments, connections, bridged, sent)}
+                                   ext_headers6, fragments, connections, bridged, sent, one_way)}
 
 
 def block(kind, body):

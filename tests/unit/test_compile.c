@@ -5,6 +5,7 @@
 #include "packet_build.h"
 
 #include "compile/compile.h"
+#include "ct/ct.h"
 #include "eval/eval.h"
 #include "model_fixture.h"
 #include "program_walk.h"
@@ -488,6 +489,71 @@ static void test_notes(void **state)
 	world_free(w);
 }
 
+/* One datagram from and to this port, on a path of its own; later ones of a flow have its status.
+ */
+static void udp_on(struct world *w, enum eval_path path, unsigned from, unsigned to, uint16_t port)
+{
+	w->path[w->burst.n] = path;
+	udp(w, from, to, port);
+	be16_store(w->packets[w->burst.n - 1].b + w->packets[w->burst.n - 1].nh + 20, port);
+}
+
+static void assert_matched(struct world *w, const char *chain, const uint64_t want[4])
+{
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(matched(w, chain, i), want[i]);
+}
+
+static void test_nat_status(void **state)
+{
+	struct ct_config config;
+	struct world *w = world_new();
+
+	(void)state;
+	ct_config_default(&config);
+	assert_int_equal(ct_table_new(&config, &w->ct), 0);
+	assert_int_equal(
+		load(w, "table inet t {\n"
+			"chain to { type nat hook prerouting priority -100;\n"
+			"udp dport 1 dnat ip to 10.0.0.9; udp dport 2 redirect to :2\n"
+			"udp dport 3 redirect to :30; udp dport 4 dnat ip to 10.0.0.2-10.0.0.3; }\n"
+			"chain own { type nat hook output priority -100; udp dport 5 redirect\n}\n"
+			"chain from { type nat hook postrouting priority 100;\n"
+			"udp dport 6 masquerade; udp dport 7 masquerade random\n"
+			"udp dport 8 snat ip prefix to 10.0.0.0/30; }\n"
+			"chain early { type filter hook prerouting priority 0;\n"
+			"ct status dnat; ct status snat; }\n"
+			"chain in { type filter hook input priority 200;\n"
+			"udp dport 1 ct status dnat; udp dport 2 ct status dnat\n"
+			"udp dport 3 ct status dnat; udp dport 4 ct status dnat; }\n"
+			"chain late { type filter hook postrouting priority 200;\n"
+			"udp dport 5 ct status dnat; udp dport 6 ct status snat\n"
+			"udp dport 7 ct status snat; udp dport 8 ct status snat; }\n"
+			"}\n"),
+		0);
+	for (uint16_t port = 1; port <= 4; port++)
+		udp_on(w, EVAL_PATH_INPUT, 1, 2, port);
+	run(w);
+	assert_matched(w, "in", (const uint64_t[]){1, 0, 1, 1});
+	assert_int_equal(matched(w, "early", 0), 3);
+	for (uint16_t port = 1; port <= 4; port++)
+		udp_on(w, EVAL_PATH_INPUT, 2, 1, port);
+	run(w);
+	assert_matched(w, "in", (const uint64_t[]){2, 0, 2, 2});
+	assert_int_equal(matched(w, "early", 1), 0);
+	for (uint16_t port = 5; port <= 8; port++)
+		udp_on(w, EVAL_PATH_OUTPUT, 1, 2, port);
+	run(w);
+	assert_matched(w, "late", (const uint64_t[]){1, 0, 1, 0});
+	for (uint16_t port = 6; port <= 8; port++)
+		udp_on(w, EVAL_PATH_FORWARD, 3 + port, 2, port);
+	run(w);
+	assert_matched(w, "late", (const uint64_t[]){1, 1, 2, 1});
+	assert_int_equal(matched(w, "early", 0), 6);
+	ct_table_free(w->ct);
+	world_free(w);
+}
+
 static void test_verdict_map_later(void **state)
 {
 	struct world *w = world_new();
@@ -919,6 +985,7 @@ int main(void)
 		cmocka_unit_test(test_hooks_follow),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_nat_status),
 		cmocka_unit_test(test_verdict_map_later),
 		cmocka_unit_test(test_anonymous_chain),
 		cmocka_unit_test(test_objects),

@@ -653,7 +653,8 @@ static void test_conntrack(void **state)
 /* A flow whose packets are dropped never comes to be: each is the first again. */
 static void test_unconfirmed_nat(void **state)
 {
-	static const struct prog_op nat[] = {{.kind = PO_NAT}};
+	static const struct prog_nat same = {.port_hi = UINT16_MAX};
+	static const struct prog_op nat[] = {{.kind = PO_NAT, .nat = &same}};
 	static const struct prog_op seven[] = {DPORT(7, 1, false), VERDICT(DROP)};
 	struct ct_config config;
 	struct world *w = world_new();
