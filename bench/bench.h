@@ -22,6 +22,15 @@ double bench_median(double *v, size_t n);
 double bench_quantile(double *v, size_t n, double share);
 size_t bench_memory(void); /* bytes that malloc() has given out, its own included */
 
+/*
+ * The times of n changes that are made in rounds, over and over: each counts with the median of its
+ * rounds, so that what the machine did meanwhile does not. Changes come in pairs, 2i and 2i + 1,
+ * the second undoing the first. Reports median, 99.9th percentile and longest in us. 0, or the
+ * first error of fn.
+ */
+int bench_updates(const char *subject, const char *who, size_t n, int (*fn)(void *ctx, size_t i),
+		  void *ctx);
+
 /* One figure: "interval 1M", "lookup, burst of 64", "tamis", 7.3, "ns". */
 void bench_row(const char *subject, const char *figure, const char *who, double value,
 	       const char *unit);
@@ -31,6 +40,7 @@ int bench_dpdk(void);
 
 void bench_hash(void);
 void bench_interval(void);
+void bench_interval_map(void);
 void bench_concat(void);
 void bench_eval_linear(void);
 void bench_eval_change(void);

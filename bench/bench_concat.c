@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "set/set.h"
 
-enum { KEYS = 1 << 19, KEY = 6, BURST = 64, UPDATES = 20000 };
+enum { KEYS = 1 << 19, KEY = 6, BURST = 64, UPDATES = 10000 };
 
 struct box {
 	uint8_t lo[KEY], hi[KEY];
@@ -110,29 +110,33 @@ static void lookups(const char *name, struct set *s, struct set *exact, const st
 	free(keys);
 }
 
+struct updating {
+	struct set *s;
+	const struct box *b[UPDATES];
+};
+
+static int update(void *ctx, size_t i)
+{
+	struct updating *u = ctx;
+	struct set_item item = {.lo = u->b[i / 2]->lo, .hi = u->b[i / 2]->hi};
+
+	/* What came first may be refused now: another has grown around it. */
+	if (i % 2)
+		set_add(u->s, &item, 0, 0, NULL);
+	else
+		set_delete(u->s, &item, 0);
+	return 0;
+}
+
 static void updates(const char *name, struct set *s, const struct box *b, size_t n,
 		    uint64_t *random)
 {
-	double *t = malloc(UPDATES * sizeof(*t));
-	struct set_item item = {0};
+	static struct updating u;
 
-	for (unsigned i = 0; i < UPDATES; i++) {
-		if (i % 2 == 0) {
-			const struct box *x = &b[bench_random(random) % n];
-			item = (struct set_item){.lo = x->lo, .hi = x->hi};
-		}
-		uint64_t start = bench_ran();
-		/* What came first may be refused now: another has grown around it. */
-		if (i % 2)
-			set_add(s, &item, 0, 0, NULL);
-		else
-			set_delete(s, &item, 0);
-		t[i] = (double)(bench_ran() - start);
-	}
-	bench_row(name, "update, median", "tamis", bench_median(t, UPDATES) / 1e3, "us");
-	bench_row(name, "update, 99.9th percentile", "tamis",
-		  bench_quantile(t, UPDATES, 0.999) / 1e3, "us");
-	free(t);
+	u.s = s;
+	for (size_t i = 0; i < UPDATES; i++)
+		u.b[i] = &b[bench_random(random) % n];
+	bench_updates(name, "tamis", 2 * UPDATES, update, &u);
 }
 
 static void bench_boxes(const char *name, size_t n, bool narrow)

@@ -15,7 +15,7 @@
 #include "bench.h"
 #include "set/set.h"
 
-enum { KEYS = 1 << 20, BURST = 64, UPDATES = 40000, NOTHING = 0xffff };
+enum { KEYS = 1 << 20, BURST = 64, UPDATES = 20000, NOTHING = 0xffff };
 
 struct prefix {
 	uint32_t addr;
@@ -220,32 +220,35 @@ static int fib_change(struct rte_fib *f, struct prefix p, bool add)
 	return add ? rte_fib_add(f, p.addr, p.len, 1) : rte_fib_delete(f, p.addr, p.len);
 }
 
-static void report_updates(const struct input *in, const char *who, double *t)
+struct updating {
+	struct set *s;
+	struct rte_fib *f;
+	struct prefix p[UPDATES];
+};
+
+static int update(void *ctx, size_t i)
 {
-	bench_row(in->name, "update, median", who, bench_median(t, UPDATES) / 1e3, "us");
-	bench_row(in->name, "update, 99.9th percentile", who,
-		  bench_quantile(t, UPDATES, 0.999) / 1e3, "us");
-	bench_row(in->name, "update, longest", who, t[UPDATES - 1] / 1e3, "us");
+	struct updating *u = ctx;
+	return change(u->s, u->p[i / 2], i % 2);
+}
+
+static int fib_update(void *ctx, size_t i)
+{
+	struct updating *u = ctx;
+	return fib_change(u->f, u->p[i / 2], i % 2);
 }
 
 /* Random elements out and in again. */
 static void updates(struct input *in, struct set *s, struct rte_fib *f)
 {
-	double *t = malloc(UPDATES * sizeof(*t));
-	int err = 0;
+	static struct updating u;
 
-	for (unsigned who = 0; who < (f ? 2 : 1) && !err; who++) {
-		for (unsigned i = 0; i < UPDATES && !err; i++) {
-			static struct prefix p;
-			if (i % 2 == 0)
-				p = in->p[bench_random(&in->random) % in->n];
-			uint64_t start = bench_ran();
-			err = who ? fib_change(f, p, i % 2) : change(s, p, i % 2);
-			t[i] = (double)(bench_ran() - start);
-		}
-		report_updates(in, who ? "rte_fib" : "tamis", t);
-	}
-	free(t);
+	u = (struct updating){.s = s, .f = f};
+	for (size_t i = 0; i < UPDATES; i++)
+		u.p[i] = in->p[bench_random(&in->random) % in->n];
+	bench_updates(in->name, "tamis", 2 * UPDATES, update, &u);
+	if (f)
+		bench_updates(in->name, "rte_fib", 2 * UPDATES, fib_update, &u);
 }
 
 void bench_interval(void)

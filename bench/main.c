@@ -17,8 +17,11 @@ static const struct noun {
 	const char *group, *name;
 	void (*run)(void);
 } nouns[] = {
-	{"sets", "hash", bench_hash},	       {"sets", "interval", bench_interval},
-	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
+	{"sets", "hash", bench_hash},
+	{"sets", "interval", bench_interval},
+	{"sets", "interval_map", bench_interval_map},
+	{"sets", "concat", bench_concat},
+	{"eval", "linear", bench_eval_linear},
 	{"eval", "change", bench_eval_change},
 };
 
@@ -66,6 +69,31 @@ double bench_quantile(double *v, size_t n, double share)
 double bench_median(double *v, size_t n)
 {
 	return bench_quantile(v, n, 0.5);
+}
+
+int bench_updates(const char *subject, const char *who, size_t n, int (*fn)(void *ctx, size_t i),
+		  void *ctx)
+{
+	enum { ROUNDS = 5 };
+	double *t = malloc(n * sizeof(*t)), *all = malloc(n * ROUNDS * sizeof(*all));
+	int err = t && all ? 0 : -ENOMEM;
+
+	for (size_t k = 0; k < n * ROUNDS && !err; k++) {
+		uint64_t start = bench_ran();
+		err = fn(ctx, k % n);
+		all[k % n * ROUNDS + k / n] = (double)(bench_ran() - start);
+	}
+	for (size_t i = 0; i < n && !err; i++)
+		t[i] = bench_median(all + i * ROUNDS, ROUNDS) / 1e3;
+	if (!err) {
+		bench_row(subject, "update, median", who, bench_median(t, n), "us");
+		bench_row(subject, "update, 99.9th percentile", who, bench_quantile(t, n, 0.999),
+			  "us");
+		bench_row(subject, "update, longest", who, bench_quantile(t, n, 1), "us");
+	}
+	free(t);
+	free(all);
+	return err;
 }
 
 size_t bench_memory(void)

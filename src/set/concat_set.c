@@ -30,17 +30,13 @@ static int concat_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, s
 	return tuple_table_reserve(s, n);
 }
 
-static void concat_settle(struct set *s)
-{
-}
-
-static void concat_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-			void *ctx)
+static void concat_each(const struct set_store *st, unsigned key_len,
+			void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
 	tuple_table_each(st->tuples, fn, ctx);
 }
 
-static void concat_store_free(struct set_store *st)
+static void concat_store_free(struct set_store *st, unsigned key_len)
 {
 	tuple_table_free(st->tuples);
 }
@@ -54,7 +50,6 @@ const struct set_ops concat_set_ops = {
 	.reserve = concat_reserve,
 	.insert = tuple_table_insert,
 	.remove = tuple_table_remove,
-	.settle = concat_settle,
 	.each = concat_each,
 	.store_free = concat_store_free,
 };

@@ -223,7 +223,7 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 	if (!c->error && table)
 		hash_table_each(table, collect_key, c);
 	else if (!c->error)
-		s->ops->each(&s->store, collect, c);
+		s->ops->each(&s->store, s->key_len, collect, c);
 	if (c->error) {
 		int err = c->error;
 		set_cursor_close(c);

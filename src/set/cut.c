@@ -113,12 +113,19 @@ int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 	err = -ENFILE;
 	if (s->desc.size && size_live(s, now) - in.n + pieces.n > s->desc.size)
 		goto out;
-	err = journal_reserve(s, in.n + 2 * pieces.n);
+	size_t changes = in.n + 2 * pieces.n;
+	err = journal_reserve(s, changes);
 	for (size_t i = 0; i < pieces.n && !err; i++) {
 		struct elem_keys k;
 		elem_keys(s, pieces.items[i], &k);
-		err = elems_reserve(s, k.lo, k.hi, pieces.n);
+		err = elems_reserve(s, k.lo, k.hi, changes);
+		/* What stands there and has expired must go. */
+		struct set_elem *twin = s->ops->find(s, k.lo, k.hi);
+		if (!err && twin && !elem_live(twin, now))
+			err = elem_reserve_take(s, twin, changes);
 	}
+	for (size_t i = 0; i < in.n && !err; i++)
+		err = elem_reserve_take(s, in.items[i], changes);
 	if (err)
 		goto out;
 	/* First in, then out: what goes may take room with it. No piece is one that goes. */

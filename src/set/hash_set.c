@@ -14,17 +14,17 @@
 
 static void elem_free_now(struct rcu_head *head)
 {
-	struct set_elem *e = container_of(head, struct set_elem, record.rcu);
+	struct set_elem *e = container_of(head, struct set_elem, rcu);
 
 	if (e->ext)
-		e->record.ext_free(e->ext);
+		e->ext_free(e->ext);
 	free(e->comment);
 	free(e);
 }
 
 void hash_set_elem_free(struct rcu *rcu, struct set_elem *e)
 {
-	rcu_defer(rcu, &e->record.rcu, elem_free_now, sizeof(*e));
+	rcu_defer(rcu, &e->rcu, elem_free_now, sizeof(*e));
 }
 
 static void record_free(struct rcu *rcu, void *record)
@@ -344,19 +344,15 @@ static void each_elem(void *ctx, struct set_elem *e, const uint8_t *key, uint64_
 	each->fn(each->ctx, e);
 }
 
-static void hash_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-		      void *ctx)
+static void hash_each(const struct set_store *st, unsigned key_len,
+		      void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
 	hash_table_each(st->table, each_elem, &(struct each){fn, ctx});
 }
 
-static void hash_store_free(struct set_store *st)
+static void hash_store_free(struct set_store *st, unsigned key_len)
 {
 	hash_table_free(st->table);
-}
-
-static void hash_settle(struct set *s)
-{
 }
 
 /* Elements go in and out by hash_set_add() and the like: it has no find(), insert() or remove(). */
@@ -365,7 +361,6 @@ const struct set_ops hash_set_ops = {
 	.bare_keys = hash_bare_keys,
 	.match = hash_match,
 	.lookup = hash_lookup,
-	.settle = hash_settle,
 	.each = hash_each,
 	.store_free = hash_store_free,
 };

@@ -9,13 +9,45 @@
  * Elements with memory of their own are in the tree. Sets whose elements need none, with keys of 1,
  * 2 or 4 bytes, have a slot_table too, which knows the union of all elements: its inner ranges are
  * the bare elements, its outer ones those in the tree. Where keys have 4 bytes it is made when the
- * set has grown a little: below that the tree is smaller and no slower. It cannot be made while a
- * transaction is open that took something out: there would be no room to put that back.
+ * set has grown a little: below that the tree is smaller and no slower.
+ *
+ * Both have versions. One is opened by a transaction, or with desc.rcu by the first change: readers
+ * look at the view before until interval_publish() stores the pointer to the next. A rollback takes
+ * the version before back, whole.
  */
 #include "set/interval_tree.h"
+#include "set/set_internal.h"
 #include "set/slot_table.h"
 
 enum { TREE_ALONE_MOST = 64 };
+
+/* What readers look at. */
+struct interval_view {
+	struct rcu_head rcu;
+	const struct interval_node *tree;
+	const struct slot_table *slots; /* or NULL */
+	const struct slot_root *root;
+};
+
+static inline unsigned words_of(const struct set *s)
+{
+	return interval_words(s->key_len);
+}
+
+static struct interval_entry entry_of(const struct set *s, const uint8_t *lo, const uint8_t *hi,
+				      struct set_elem *e)
+{
+	struct interval_entry in = {.e = e};
+
+	interval_key_make(lo, s->key_len, &in.lo);
+	interval_key_make(hi, s->key_len, &in.hi);
+	return in;
+}
+
+static struct interval_entry elem_entry(const struct set *s, struct set_elem *e)
+{
+	return entry_of(s, elem_lo(e), elem_hi(s, e), e);
+}
 
 static inline uint32_t key_number(const struct set *s, const uint8_t *key)
 {
@@ -71,6 +103,14 @@ static void interval_bare_keys(const struct set *s, const struct set_elem *e, st
 	be_store(out->buf + s->key_len, r.hi, s->key_len);
 }
 
+static int tree_overlapping(const struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now,
+			    int (*fn)(void *ctx, struct set_elem *e), void *ctx)
+{
+	struct interval_entry in = entry_of(s, lo, hi, NULL);
+	return interval_tree_overlapping(s->store.tree.root, words_of(s), &in.lo, &in.hi, now, fn,
+					 ctx);
+}
+
 /* --- outer ranges --------------------------------------------------------------------------- */
 
 struct asking {
@@ -92,12 +132,95 @@ static void each_outer(void *ctx, uint32_t lo, uint32_t hi, struct slot_part *pa
 
 	be_store(first, lo, a.s->key_len);
 	be_store(last, hi, a.s->key_len);
-	interval_tree_overlapping(a.s, first, last, 0, tell, &a);
+	tree_overlapping(a.s, first, last, 0, tell, &a);
 }
 
 static struct slot_others others_of(struct set *s)
 {
-	return (struct slot_others){each_outer, s, !s->open};
+	return (struct slot_others){each_outer, s};
+}
+
+/* --- versions ------------------------------------------------------------------------------- */
+
+static void interval_begin(struct set *s)
+{
+	struct set_store *st = &s->store;
+
+	if (st->open)
+		return;
+	st->open = true;
+	interval_tree_begin(&st->tree);
+	st->slots_before = st->slots;
+	if (st->slots)
+		slot_table_begin(st->slots);
+}
+
+static struct interval_view view_make(const struct set *s)
+{
+	const struct set_store *st = &s->store;
+	return (struct interval_view){.tree = st->tree.root,
+				      .slots = st->slots,
+				      .root = st->slots ? slot_table_root(st->slots) : NULL};
+}
+
+static inline struct interval_view *view_of(struct rcu_head *head)
+{
+	return head ? container_of(head, struct interval_view, rcu) : NULL;
+}
+
+static void view_show(struct set *s)
+{
+	struct interval_view *old = view_of(s->view), *new = view_of(s->next_view);
+	struct interval_view v = view_make(s);
+
+	if (old ? old->tree == v.tree && old->root == v.root : !v.tree && !v.slots)
+		return;
+	*new = v;
+	s->next_view = NULL;
+	__atomic_store_n(&s->view, &new->rcu, __ATOMIC_RELEASE);
+	if (old)
+		rcu_defer(s->desc.rcu, &old->rcu, set_view_free, sizeof(*old));
+}
+
+static void interval_publish(struct set *s)
+{
+	struct set_store *st = &s->store;
+
+	if (s->desc.rcu)
+		view_show(s);
+	interval_tree_commit(&st->tree, s->desc.rcu);
+	if (st->open && st->slots)
+		slot_table_commit(st->slots, s->desc.rcu);
+	st->open = false;
+}
+
+static void interval_revert(struct set *s)
+{
+	struct set_store *st = &s->store;
+
+	if (!st->open)
+		return;
+	interval_tree_revert(&st->tree, words_of(s));
+	if (st->slots && st->slots != st->slots_before)
+		slot_table_free(st->slots);
+	st->slots = st->slots_before;
+	if (st->slots)
+		slot_table_revert(st->slots);
+	st->open = false;
+}
+
+/* Before the first change of a version. */
+static int interval_prepare(struct set *s)
+{
+	if (s->desc.rcu && !s->next_view) {
+		struct interval_view *v = malloc(sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->next_view = &v->rcu;
+	}
+	if (s->desc.rcu || s->open)
+		interval_begin(s);
+	return 0;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -126,13 +249,14 @@ static int table_make(struct set *s, size_t more)
 	const struct set_desc *d = &s->desc;
 
 	if (st->slots || s->key_len == 3 || s->key_len > 4 || d->timeout || d->data_len ||
-	    (d->ext_new && d->ext_ctx) || st->removed ||
-	    (s->key_len == 4 && st->n + more <= TREE_ALONE_MOST))
+	    (d->ext_new && d->ext_ctx) || (s->key_len == 4 && st->n + more <= TREE_ALONE_MOST))
 		return 0;
-	struct filling f = {s, slot_table_new(s->key_len, merging(s)), 0};
+	struct filling f = {s, slot_table_new(s->key_len, merging(s), d->rcu), 0};
 	if (!f.t)
 		return -ENOMEM;
-	interval_tree_each(st, fill, &f);
+	if (st->open)
+		slot_table_begin(f.t);
+	interval_tree_each(st->tree.root, words_of(s), fill, &f);
 	if (f.err)
 		slot_table_free(f.t);
 	else
@@ -145,21 +269,24 @@ static int table_make(struct set *s, size_t more)
 static struct set_elem *interval_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
 {
 	const struct slot_table *t = s->store.slots;
+	struct interval_entry in = entry_of(s, lo, hi, NULL);
 
 	if (t && slot_table_find(t, range_of(s, lo, hi)))
 		return bare_handle(range_of(s, lo, hi));
-	return interval_tree_find(s, lo, hi);
+	return interval_tree_find(s->store.tree.root, words_of(s), &in.lo, &in.hi);
 }
 
-static struct set_elem *interval_match(const struct set *s, const uint8_t *key, uint64_t now)
+static struct set_elem *view_match(const struct set *s, const struct interval_view *v,
+				   const uint8_t *key, uint64_t now)
 {
-	const struct slot_table *t = s->store.slots;
+	struct interval_key k;
 	struct slot_range r;
 
-	if (t && !slot_table_has(t, key_number(s, key)))
+	if (v->slots && !slot_table_has(v->slots, v->root, key_number(s, key)))
 		return NULL;
-	struct set_elem *e = interval_tree_last_holding(s, key, now);
-	if (!t || !slot_table_last_holding(t, key_number(s, key), &r))
+	interval_key_make(key, s->key_len, &k);
+	struct set_elem *e = interval_tree_last_holding(v->tree, words_of(s), &k, now);
+	if (!v->slots || !slot_table_last_holding(v->slots, v->root, key_number(s, key), &r))
 		return e;
 	if (e && merging(s)) {
 		struct slot_range outer = elem_range(s, e);
@@ -167,6 +294,12 @@ static struct set_elem *interval_match(const struct set *s, const uint8_t *key, 
 			return e;
 	}
 	return bare_handle(r);
+}
+
+static struct set_elem *interval_match(const struct set *s, const uint8_t *key, uint64_t now)
+{
+	struct interval_view v = view_make(s);
+	return view_match(s, &v, key, now);
 }
 
 static int take_first(void *ctx, struct set_elem *e)
@@ -190,26 +323,64 @@ static struct set_elem *interval_conflict(const struct set *s, const uint8_t *lo
 	if (s->store.slots)
 		slot_table_overlapping(s->store.slots, range_of(s, lo, hi), take_first_bare, &e);
 	if (!e)
-		interval_tree_overlapping(s, lo, hi, now, take_first, &e);
+		tree_overlapping(s, lo, hi, now, take_first, &e);
 	return e;
 }
 
 static uint64_t interval_lookup(const struct set *s, const uint8_t *keys, size_t stride,
 				uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {
-	if (!s->store.slots)
-		return lookup_one_by_one(s, keys, stride, mask, now, hit);
-	uint64_t found = slot_table_lookup(s->store.slots, keys, stride, mask);
-	return hit ? lookup_one_by_one(s, keys, stride, found, now, hit) : found;
+	struct interval_view v = {0};
+
+	if (s->desc.rcu) {
+		const struct interval_view *shown =
+			view_of(__atomic_load_n(&s->view, __ATOMIC_ACQUIRE));
+		if (shown)
+			v = *shown;
+	} else {
+		v = view_make(s);
+	}
+	if (!v.slots) {
+		struct interval_burst b = {.keys = keys,
+					   .stride = stride,
+					   .key_len = s->key_len,
+					   .now = now,
+					   .nested = merging(s),
+					   .timed = s->desc.timeout,
+					   .hit = hit};
+		return interval_tree_lookup(v.tree, &b, mask);
+	}
+	uint64_t found = slot_table_lookup(v.slots, v.root, keys, stride, mask);
+	for (uint64_t rest = hit ? found : 0; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		hit[i] = view_match(s, &v, keys + i * stride, now[i]);
+	}
+	return found;
 }
 
 static int interval_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
-	int err = interval_tree_reserve(s, n);
+	int err = interval_prepare(s);
+	if (!err)
+		err = interval_tree_reserve(&s->store.tree, words_of(s), n);
 	if (!err)
 		err = table_make(s, n);
 	if (!err && s->store.slots)
 		err = slot_table_reserve(s->store.slots, range_of(s, lo, hi), n);
+	return err;
+}
+
+static int interval_reserve_take(struct set *s, struct set_elem *e, size_t n)
+{
+	struct slot_table *t = s->store.slots;
+	int err = interval_prepare(s);
+
+	if (!err && elem_is_bare(e))
+		return slot_table_reserve_take(t, bare_range(e), n);
+	if (!err)
+		err = interval_tree_reserve(&s->store.tree, words_of(s), n);
+	if (!err && t)
+		err = slot_table_reserve_take(t, elem_range(s, e), n);
 	return err;
 }
 
@@ -221,7 +392,8 @@ static void interval_insert(struct set *s, struct set_elem *e)
 		slot_table_put(t, bare_range(e));
 		return;
 	}
-	interval_tree_insert(s, e);
+	struct interval_entry in = elem_entry(s, e);
+	interval_tree_insert(&s->store.tree, words_of(s), &in);
 	if (t)
 		slot_table_add(t, elem_range(s, e));
 }
@@ -235,17 +407,10 @@ static void interval_remove(struct set *s, struct set_elem *e)
 		slot_table_take(t, bare_range(e), &others);
 		return;
 	}
-	interval_tree_remove(s, e);
+	struct interval_entry out = elem_entry(s, e);
+	interval_tree_remove(&s->store.tree, words_of(s), &out);
 	if (t)
 		slot_table_drop(t, elem_range(s, e), &others);
-	else if (s->open)
-		s->store.removed = true;
-}
-
-static void interval_settle(struct set *s)
-{
-	s->store.removed = false;
-	interval_tree_settle(s);
 }
 
 struct visit {
@@ -260,20 +425,20 @@ static int visit_bare(void *ctx, struct slot_range r)
 	return 0;
 }
 
-static void interval_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-			  void *ctx)
+static void interval_each(const struct set_store *st, unsigned key_len,
+			  void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
 	struct visit v = {fn, ctx};
 
-	interval_tree_each(st, fn, ctx);
+	interval_tree_each(st->tree.root, interval_words(key_len), fn, ctx);
 	if (st->slots)
 		slot_table_overlapping(st->slots, (struct slot_range){0, UINT32_MAX}, visit_bare,
 				       &v);
 }
 
-static void interval_store_free(struct set_store *st)
+static void interval_store_free(struct set_store *st, unsigned key_len)
 {
-	interval_tree_free(st);
+	interval_tree_free(&st->tree, interval_words(key_len));
 	slot_table_free(st->slots);
 }
 
@@ -304,7 +469,7 @@ static int in_order(const void *a, const void *b, void *ctx)
 int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now,
 			  elem_vec *out)
 {
-	int err = interval_tree_overlapping(s, lo, hi, now, take_all, out);
+	int err = tree_overlapping(s, lo, hi, now, take_all, out);
 
 	if (err || !s->store.slots)
 		return err;
@@ -322,10 +487,14 @@ const struct set_ops interval_set_ops = {
 	.conflict = interval_conflict,
 	.match = interval_match,
 	.lookup = interval_lookup,
+	.prepare = interval_prepare,
 	.reserve = interval_reserve,
+	.reserve_take = interval_reserve_take,
 	.insert = interval_insert,
 	.remove = interval_remove,
-	.settle = interval_settle,
+	.begin = interval_begin,
+	.publish = interval_publish,
+	.revert = interval_revert,
 	.each = interval_each,
 	.store_free = interval_store_free,
 };

@@ -1,102 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interval_tree: see interval_tree.h. */
-#include "set/interval_tree.h"
-
-enum { FANOUT = 48 };
-
-struct interval_node {
-	uint16_t n;
-	bool leaf;
-	uint64_t lo[FANOUT];  /* prefix of the entry's lo */
-	uint64_t max[FANOUT]; /* prefix of the highest hi of the entry; 0 if there is nothing */
-	union {
-		struct set_elem *elem[FANOUT];	     /* leaf */
-		struct interval_node *child[FANOUT]; /* inner */
-	};
-	/*
-	 * Inner only: the element of each entry that reaches highest, NULL for nothing below; then
-	 * lo and hi of each entry.
-	 */
-	struct set_elem *top[];
-};
+/* interval_tree: changes and single searches; see interval_tree.h. */
+#include "set/interval_tree_internal.h"
 
 struct probe {
-	const struct set *s;
-	const uint8_t *lo, *hi;
-	uint64_t lo_prefix, hi_prefix, now;
+	unsigned words;
+	const struct interval_key *lo, *hi;
+	uint64_t now;
 };
-
-static struct probe probe_make(const struct set *s, const uint8_t *lo, const uint8_t *hi,
-			       uint64_t now)
-{
-	return (struct probe){s, lo, hi, key_prefix(s, lo), key_prefix(s, hi), now};
-}
 
 /* --- entries -------------------------------------------------------------------------------- */
 
-static inline uint8_t *inner_key(const struct set *s, struct interval_node *n, unsigned i)
+static inline size_t columns(unsigned words, bool leaf)
 {
-	return (uint8_t *)&n->top[FANOUT] + (size_t)i * 2 * s->key_len;
+	return (leaf ? 2 : 3) * words + 1;
 }
 
-/* lo and, behind it, hi of an entry. */
-static inline const uint8_t *entry_key(const struct set *s, struct interval_node *n, unsigned i)
+static inline size_t node_size(unsigned words, bool leaf)
 {
-	_Static_assert(sizeof(n->elem[0]) == sizeof(n->child[0]), "one array");
-	return n->leaf ? n->elem[i]->bytes : inner_key(s, n, i);
+	return sizeof(struct interval_node) + columns(words, leaf) * FANOUT * sizeof(uint64_t);
 }
 
-static inline struct set_elem *entry_top(struct interval_node *n, unsigned i)
+static inline const struct interval_node *child_of(const struct interval_node *n, unsigned words,
+						   unsigned i)
 {
-	return n->leaf ? n->elem[i] : n->top[i];
+	return node_ptr(n, words)[i];
+}
+
+static inline struct set_elem *elem_of(const struct interval_node *n, unsigned words, unsigned i)
+{
+	return node_ptr(n, words)[i];
 }
 
 /* Order of entry i against a range. */
-static int entry_cmp(const struct set *s, struct interval_node *n, unsigned i,
-		     const struct probe *p)
+static int entry_order(const struct interval_node *n, unsigned i, const struct probe *p)
 {
-	if (n->lo[i] != p->lo_prefix)
-		return n->lo[i] < p->lo_prefix ? -1 : 1;
-	if (n->leaf && s->key_len <= 8)
-		return n->max[i] == p->hi_prefix ? 0 : n->max[i] > p->hi_prefix ? -1 : 1;
-	const uint8_t *key = entry_key(s, n, i);
-	int c = memcmp(key, p->lo, s->key_len);
-	return c ? c : memcmp(p->hi, key + s->key_len, s->key_len);
-}
-
-/* True if entry i begins behind the probe's hi. */
-static bool entry_behind(struct interval_node *n, unsigned i, const struct probe *p)
-{
-	if (n->lo[i] != p->hi_prefix || p->s->key_len <= 8)
-		return n->lo[i] > p->hi_prefix;
-	return memcmp(entry_key(p->s, n, i), p->hi, p->s->key_len) > 0;
+	int c = entry_cmp(node_lo(n), i, p->lo, p->words);
+	return c ? c : -entry_cmp(node_end(n, p->words), i, p->hi, p->words);
 }
 
 /* True if something below entry i reaches up to the probe's lo. */
-static inline bool entry_reaches(struct interval_node *n, unsigned i, const struct probe *p)
+static inline bool entry_reaches(const struct interval_node *n, unsigned i, const struct probe *p)
 {
-	if (n->max[i] != p->lo_prefix || p->s->key_len <= 8)
-		return n->max[i] >= p->lo_prefix && entry_top(n, i);
-	struct set_elem *top = entry_top(n, i);
-	return top && memcmp(elem_hi(p->s, top), p->lo, p->s->key_len) >= 0;
-}
-
-/* A binary search that follows its own misses waits for each: ask for all of the keys at once. */
-static inline void node_prefetch(const struct interval_node *n)
-{
-	for (size_t at = 0; at < offsetof(struct interval_node, max); at += 64)
-		__builtin_prefetch((const char *)n + at);
+	return entry_cmp(node_max(n, p->words), i, p->lo, p->words) >= 0;
 }
 
 /* Number of entries that are not above the range. */
-static unsigned entries_upto(const struct set *s, struct interval_node *n, const struct probe *p)
+static unsigned entries_upto(const struct interval_node *n, const struct probe *p)
 {
-	node_prefetch(n);
 	unsigned from = 0, to = n->n;
 
 	while (from < to) {
 		unsigned mid = (from + to) / 2;
-		if (entry_cmp(s, n, mid, p) <= 0)
+		if (entry_order(n, mid, p) <= 0)
 			from = mid + 1;
 		else
 			to = mid;
@@ -104,15 +59,15 @@ static unsigned entries_upto(const struct set *s, struct interval_node *n, const
 	return from;
 }
 
-/* Number of entries that do not begin behind the probe's hi. */
-static unsigned entries_begun(struct interval_node *n, const struct probe *p)
+/* Number of entries that do not begin behind the key. */
+static unsigned entries_begun(const struct interval_node *n, unsigned words,
+			      const struct interval_key *key)
 {
-	node_prefetch(n);
 	unsigned from = 0, to = n->n;
 
 	while (from < to) {
 		unsigned mid = (from + to) / 2;
-		if (!entry_behind(n, mid, p))
+		if (entry_cmp(node_lo(n), mid, key, words) <= 0)
 			from = mid + 1;
 		else
 			to = mid;
@@ -120,369 +75,439 @@ static unsigned entries_begun(struct interval_node *n, const struct probe *p)
 	return from;
 }
 
-#define MOVE(array, to, from, count)                                                               \
-	memmove(&(array)[to], &(array)[from], (count) * sizeof(*(array)))
+static void key_get(const uint64_t *col, unsigned i, unsigned words, struct interval_key *out)
+{
+	for (unsigned k = 0; k < words; k++)
+		out->w[k] = col[k * FANOUT + i];
+}
 
-static void entry_open(const struct set *s, struct interval_node *n, unsigned i)
+/* A column of a node that is being made. */
+static void key_put(const uint64_t *col, unsigned i, unsigned words, const struct interval_key *key)
+{
+	for (unsigned k = 0; k < words; k++)
+		((uint64_t *)col)[k * FANOUT + i] = key->w[k];
+}
+
+static void ptr_put(struct interval_node *n, unsigned words, unsigned i, void *ptr)
+{
+	((void **)node_ptr(n, words))[i] = ptr;
+}
+
+static void entry_open(struct interval_node *n, unsigned words, unsigned i)
 {
 	unsigned behind = n->n++ - i;
 
-	MOVE(n->lo, i + 1, i, behind);
-	MOVE(n->max, i + 1, i, behind);
-	MOVE(n->elem, i + 1, i, behind);
-	if (n->leaf)
-		return;
-	MOVE(n->top, i + 1, i, behind);
-	memmove(inner_key(s, n, i + 1), inner_key(s, n, i), (size_t)behind * 2 * s->key_len);
+	for (size_t c = 0; c < columns(words, n->leaf); c++)
+		memmove(&n->col[c * FANOUT + i + 1], &n->col[c * FANOUT + i],
+			behind * sizeof(n->col[0]));
 }
 
-static void entry_close(const struct set *s, struct interval_node *n, unsigned i)
+static void entry_close(struct interval_node *n, unsigned words, unsigned i)
 {
 	unsigned behind = --n->n - i;
 
-	MOVE(n->lo, i, i + 1, behind);
-	MOVE(n->max, i, i + 1, behind);
-	MOVE(n->elem, i, i + 1, behind);
-	if (n->leaf)
-		return;
-	MOVE(n->top, i, i + 1, behind);
-	memmove(inner_key(s, n, i), inner_key(s, n, i + 1), (size_t)behind * 2 * s->key_len);
+	for (size_t c = 0; c < columns(words, n->leaf); c++)
+		memmove(&n->col[c * FANOUT + i], &n->col[c * FANOUT + i + 1],
+			behind * sizeof(n->col[0]));
+	n->col[n->n] = UINT64_MAX;
 }
 
 /* Moves the entries from i on to the empty node `to`. */
-static void entries_move(const struct set *s, struct interval_node *n, unsigned i,
+static void entries_move(struct interval_node *n, unsigned words, unsigned i,
 			 struct interval_node *to)
 {
 	unsigned count = n->n - i;
 
-	memcpy(to->lo, &n->lo[i], count * sizeof(n->lo[0]));
-	memcpy(to->max, &n->max[i], count * sizeof(n->max[0]));
-	memcpy(to->elem, &n->elem[i], count * sizeof(n->elem[0]));
-	if (!n->leaf) {
-		memcpy(to->top, &n->top[i], count * sizeof(n->top[0]));
-		memcpy(inner_key(s, to, 0), inner_key(s, n, i), (size_t)count * 2 * s->key_len);
-	}
+	for (size_t c = 0; c < columns(words, n->leaf); c++)
+		memcpy(&to->col[c * FANOUT], &n->col[c * FANOUT + i], count * sizeof(n->col[0]));
 	to->n = (uint16_t)count;
-	n->n = (uint16_t)i;
+	while (n->n > i)
+		n->col[--n->n] = UINT64_MAX;
 }
 
-/* Which of two entries' tops reaches higher. */
-static bool lower_top(const struct set *s, uint64_t max, struct set_elem *top, uint64_t max2,
-		      struct set_elem *top2)
+static void max_update(struct interval_node *n, unsigned words, unsigned i)
 {
-	if (!top || !top2)
-		return !top;
-	if (max != max2 || s->key_len <= 8)
-		return max < max2;
-	return memcmp(elem_hi(s, top), elem_hi(s, top2), s->key_len) < 0;
-}
+	const struct interval_node *c = child_of(n, words, i);
+	struct interval_key max;
 
-static void top_update(const struct set *s, struct interval_node *n, unsigned i)
-{
-	struct interval_node *c = n->child[i];
-
-	n->top[i] = NULL;
-	n->max[i] = 0;
-	for (unsigned k = 0; k < c->n; k++)
-		if (lower_top(s, n->max[i], n->top[i], c->max[k], entry_top(c, k))) {
-			n->top[i] = entry_top(c, k);
-			n->max[i] = c->max[k];
-		}
+	key_get(node_max(c, words), 0, words, &max);
+	for (unsigned k = 1; k < c->n; k++)
+		if (entry_cmp(node_max(c, words), k, &max, words) > 0)
+			key_get(node_max(c, words), k, words, &max);
+	key_put(node_max(n, words), i, words, &max);
 }
 
 /* --- nodes ---------------------------------------------------------------------------------- */
 
-/* Spare nodes are chained through their first child. */
-static int spare_fill(struct set *s, struct interval_spares *spares, bool leaf, size_t want)
+/* Spare nodes, and those of the version before, are chained through their rcu.next. */
+static inline struct interval_node *next_of(const struct interval_node *n)
 {
-	size_t size = sizeof(struct interval_node);
-	if (!leaf)
-		size += FANOUT * (sizeof(struct set_elem *) + (size_t)2 * s->key_len);
-	while (spares->n < want) {
-		struct interval_node *n = malloc(size);
+	return n->rcu.next ? container_of(n->rcu.next, struct interval_node, rcu) : NULL;
+}
+
+static void chain(struct interval_node **list, struct interval_node *n)
+{
+	n->rcu.next = *list ? &(*list)->rcu : NULL;
+	*list = n;
+}
+
+static struct interval_node *unchain(struct interval_node **list)
+{
+	struct interval_node *n = *list;
+	*list = next_of(n);
+	return n;
+}
+
+static int spare_fill(struct interval_tree *t, unsigned words, bool leaf, size_t want)
+{
+	size_t size = (node_size(words, leaf) + 63) & ~(size_t)63;
+
+	while (t->n_spare[leaf] < want) {
+		struct interval_node *n = aligned_alloc(64, size);
 		if (!n)
 			return -ENOMEM;
 		n->leaf = leaf;
-		n->child[0] = spares->first;
-		spares->first = n;
-		spares->n++;
+		chain(&t->spare[leaf], n);
+		t->n_spare[leaf]++;
 	}
 	return 0;
 }
 
-int interval_tree_reserve(struct set *s, size_t n)
+int interval_tree_reserve(struct interval_tree *t, unsigned words, size_t n)
 {
-	struct set_store *st = &s->store;
-	int err = spare_fill(s, &st->spare_leaves, true, n);
-	return err ? err : spare_fill(s, &st->spare_inners, false, st->height + n);
+	/* Each may copy every node on its way, split it, and put a new root above. */
+	int err = spare_fill(t, words, true, 2 * n);
+	return err ? err : spare_fill(t, words, false, (2 * t->height + 2) * n);
 }
 
-static struct interval_node *node_take(struct set *s, bool leaf)
+static struct interval_node *node_take(struct interval_tree *t, bool leaf)
 {
-	struct interval_spares *spares = leaf ? &s->store.spare_leaves : &s->store.spare_inners;
-	struct interval_node *n = spares->first;
+	struct interval_node *n = unchain(&t->spare[leaf]);
 
-	spares->first = n->child[0];
-	spares->n--;
+	t->n_spare[leaf]--;
+	n->stamp = t->stamp;
 	n->n = 0;
 	return n;
 }
 
-static void spares_free(struct interval_spares *spares)
+static struct interval_node *node_new(struct interval_tree *t, bool leaf)
 {
-	while (spares->first) {
-		struct interval_node *n = spares->first;
-		spares->first = n->child[0];
-		free(n);
-	}
+	struct interval_node *n = node_take(t, leaf);
+
+	for (unsigned i = 0; i < FANOUT; i++)
+		n->col[i] = UINT64_MAX;
+	return n;
 }
 
-static void node_free(struct interval_node *n)
+/* The node at *at, in this version. */
+static struct interval_node *own(struct interval_tree *t, unsigned words, void **at)
 {
+	struct interval_node *old = *at;
+
+	if (old->stamp == t->stamp)
+		return old;
+	struct interval_node *n = node_take(t, old->leaf);
+	n->n = old->n;
+	memcpy(n->col, old->col, node_size(words, old->leaf) - sizeof(*n));
+	chain(&t->retired, old);
+	*at = n;
+	return n;
+}
+
+/* Nodes of this version below n. */
+static void version_free(struct interval_node *n, unsigned words, uint64_t stamp)
+{
+	if (!n || n->stamp != stamp)
+		return;
 	if (!n->leaf)
 		for (unsigned i = 0; i < n->n; i++)
-			node_free(n->child[i]);
+			version_free((struct interval_node *)child_of(n, words, i), words, stamp);
 	free(n);
 }
 
-void interval_tree_free(struct set_store *st)
+static void node_free(struct interval_node *n, unsigned words)
 {
-	if (st->tree)
-		node_free(st->tree);
-	spares_free(&st->spare_leaves);
-	spares_free(&st->spare_inners);
+	if (!n->leaf)
+		for (unsigned i = 0; i < n->n; i++)
+			node_free((struct interval_node *)child_of(n, words, i), words);
+	free(n);
+}
+
+static void chain_free(struct interval_node **list)
+{
+	while (*list)
+		free(unchain(list));
+}
+
+static void retired_free(struct rcu_head *head)
+{
+	free(container_of(head, struct interval_node, rcu));
+}
+
+void interval_tree_begin(struct interval_tree *t)
+{
+	t->stamp++;
+	t->base.root = t->root;
+	t->base.height = t->height;
+}
+
+void interval_tree_commit(struct interval_tree *t, struct rcu *rcu)
+{
+	while (t->retired) {
+		struct interval_node *n = unchain(&t->retired);
+		rcu_defer(rcu, &n->rcu, retired_free,
+			  sizeof(*n) + columns(1, n->leaf) * FANOUT * 8);
+	}
+}
+
+void interval_tree_revert(struct interval_tree *t, unsigned words)
+{
+	version_free(t->root, words, t->stamp);
+	t->root = t->base.root;
+	t->height = t->base.height;
+	t->retired = NULL; /* they are all in it */
+}
+
+void interval_tree_free(struct interval_tree *t, unsigned words)
+{
+	if (t->root)
+		node_free(t->root, words);
+	chain_free(&t->retired);
+	chain_free(&t->spare[0]);
+	chain_free(&t->spare[1]);
 }
 
 /* --- changes -------------------------------------------------------------------------------- */
 
+struct change {
+	struct interval_tree *t;
+	const struct interval_entry *in;
+	struct probe p;
+};
+
+static struct change change_make(struct interval_tree *t, unsigned words,
+				 const struct interval_entry *in)
+{
+	return (struct change){t, in, {words, &in->lo, &in->hi, 0}};
+}
+
 /* Opens place i of n for an entry, in n or its new right neighbour, which is then returned. */
-static struct interval_node *entry_place(struct set *s, struct interval_node **n, unsigned *i)
+static struct interval_node *entry_place(struct change *c, struct interval_node **n, unsigned *i)
 {
 	struct interval_node *left = *n, *right = NULL;
 
 	if (left->n == FANOUT) {
-		right = node_take(s, left->leaf);
+		right = node_new(c->t, left->leaf);
 		/* Ascending keys leave full nodes behind. */
 		unsigned mid = *i == FANOUT ? FANOUT : FANOUT / 2;
-		entries_move(s, left, mid, right);
+		entries_move(left, c->p.words, mid, right);
 		if (*i > mid || mid == FANOUT) {
 			*n = right;
 			*i -= mid;
 		}
 	}
-	entry_open(s, *n, *i);
+	entry_open(*n, c->p.words, *i);
 	return right;
 }
 
-static void child_put(const struct set *s, struct interval_node *n, unsigned i,
+static void child_put(struct interval_node *n, unsigned words, unsigned i,
 		      struct interval_node *child)
 {
-	n->child[i] = child;
-	n->lo[i] = child->lo[0];
-	memcpy(inner_key(s, n, i), entry_key(s, child, 0), 2 * s->key_len);
-	top_update(s, n, i);
+	struct interval_key key;
+
+	ptr_put(n, words, i, child);
+	key_get(node_lo(child), 0, words, &key);
+	key_put(node_lo(n), i, words, &key);
+	key_get(node_end(child, words), 0, words, &key);
+	key_put(node_end(n, words), i, words, &key);
+	max_update(n, words, i);
 }
 
-/* Returns the new right neighbour of n, if n had to be split. */
-static struct interval_node *insert_below(struct set *s, struct interval_node *n,
-					  struct set_elem *e, const struct probe *p)
+/* Returns the new right neighbour of the node at *at, if that had to be split. */
+static struct interval_node *insert_below(struct change *c, void **at)
 {
-	unsigned i = entries_upto(s, n, p);
+	unsigned words = c->p.words;
+	struct interval_node *n = own(c->t, words, at);
+	unsigned i = entries_upto(n, &c->p);
 
 	if (n->leaf) {
-		struct interval_node *right = entry_place(s, &n, &i);
-		n->lo[i] = p->lo_prefix;
-		n->max[i] = p->hi_prefix;
-		n->elem[i] = e;
+		struct interval_node *right = entry_place(c, &n, &i);
+		key_put(node_lo(n), i, words, c->p.lo);
+		key_put(node_max(n, words), i, words, c->p.hi);
+		ptr_put(n, words, i, c->in->e);
 		return right;
 	}
-	unsigned at = i ? i - 1 : 0;
-	struct interval_node *new = insert_below(s, n->child[at], e, p);
+	unsigned below = i ? i - 1 : 0;
+	struct interval_node *new = insert_below(c, (void **)&node_ptr(n, words)[below]);
 	if (!new) {
-		if (lower_top(s, n->max[at], n->top[at], p->hi_prefix, e)) {
-			n->max[at] = p->hi_prefix;
-			n->top[at] = e;
-		}
+		if (entry_cmp(node_max(n, words), below, c->p.hi, words) < 0)
+			key_put(node_max(n, words), below, words, c->p.hi);
 		return NULL;
 	}
-	top_update(s, n, at);
-	i = at + 1;
-	struct interval_node *right = entry_place(s, &n, &i);
-	child_put(s, n, i, new);
+	max_update(n, words, below);
+	i = below + 1;
+	struct interval_node *right = entry_place(c, &n, &i);
+	child_put(n, words, i, new);
 	return right;
 }
 
-void interval_tree_insert(struct set *s, struct set_elem *e)
+void interval_tree_insert(struct interval_tree *t, unsigned words, const struct interval_entry *in)
 {
-	struct set_store *st = &s->store;
-	struct probe p = probe_make(s, elem_lo(e), elem_hi(s, e), 0);
+	struct change c = change_make(t, words, in);
 
-	if (!st->tree) {
-		st->tree = node_take(s, true);
-		st->height = 1;
+	if (!t->root) {
+		t->root = node_new(t, true);
+		t->height = 1;
 	}
-	struct interval_node *right = insert_below(s, st->tree, e, &p);
+	struct interval_node *right = insert_below(&c, (void **)&t->root);
 	if (!right)
 		return;
-	struct interval_node *root = node_take(s, false);
+	struct interval_node *root = node_new(t, false);
 	root->n = 2;
-	child_put(s, root, 0, st->tree);
-	child_put(s, root, 1, right);
-	st->tree = root;
-	st->height++;
+	child_put(root, words, 0, t->root);
+	child_put(root, words, 1, right);
+	t->root = root;
+	t->height++;
 }
 
-/* Drops the child of an entry if it is empty, else brings the entry up to date. */
-static void child_settle(struct set *s, struct interval_node *n, unsigned i)
+static void remove_below(struct change *c, void **at)
 {
-	if (n->child[i]->n || s->open) {
-		top_update(s, n, i);
-		return;
-	}
-	free(n->child[i]);
-	entry_close(s, n, i);
-}
-
-static void remove_below(struct set *s, struct interval_node *n, struct set_elem *e,
-			 const struct probe *p)
-{
-	unsigned i = entries_upto(s, n, p);
+	unsigned words = c->p.words;
+	struct interval_node *n = own(c->t, words, at);
+	unsigned i = entries_upto(n, &c->p);
 
 	if (n->leaf) {
-		entry_close(s, n, i - 1);
-		if (!n->n && s->open)
-			s->store.unsettled = true;
+		entry_close(n, words, i - 1);
 		return;
 	}
-	unsigned at = i ? i - 1 : 0;
-	remove_below(s, n->child[at], e, p);
-	if (n->top[at] == e || !n->child[at]->n)
-		child_settle(s, n, at);
-}
-
-static void root_settle(struct set *s)
-{
-	struct set_store *st = &s->store;
-
-	while (st->tree && !s->open) {
-		struct interval_node *root = st->tree;
-		if (root->n > 1 || (root->leaf && root->n))
-			return;
-		st->tree = root->n ? root->child[0] : NULL;
-		st->height--;
-		free(root);
+	unsigned below = i ? i - 1 : 0;
+	void **child = (void **)&node_ptr(n, words)[below];
+	remove_below(c, child);
+	struct interval_node *left = *child;
+	if (!left->n) {
+		free(left);
+		entry_close(n, words, below);
+	} else if (!entry_cmp(node_max(n, words), below, c->p.hi, words)) {
+		max_update(n, words, below);
 	}
 }
 
-void interval_tree_remove(struct set *s, struct set_elem *e)
+void interval_tree_remove(struct interval_tree *t, unsigned words, const struct interval_entry *out)
 {
-	struct probe p = probe_make(s, elem_lo(e), elem_hi(s, e), 0);
+	struct change c = change_make(t, words, out);
 
-	remove_below(s, s->store.tree, e, &p);
-	root_settle(s);
-}
-
-static void settle_below(struct set *s, struct interval_node *n)
-{
-	if (n->leaf)
-		return;
-	for (unsigned i = n->n; i--;) {
-		settle_below(s, n->child[i]);
-		if (!n->child[i]->n)
-			child_settle(s, n, i);
+	remove_below(&c, (void **)&t->root);
+	while (t->root && (t->root->leaf ? !t->root->n : t->root->n < 2)) {
+		struct interval_node *root = t->root;
+		t->root = root->n ? (struct interval_node *)child_of(root, words, 0) : NULL;
+		t->height--;
+		if (root->stamp == t->stamp)
+			free(root);
+		else
+			chain(&t->retired, root);
 	}
 }
 
-void interval_tree_settle(struct set *s)
-{
-	if (!s->store.unsettled)
-		return;
-	s->store.unsettled = false;
-	if (s->store.tree)
-		settle_below(s, s->store.tree);
-	root_settle(s);
-}
+/* --- single searches ------------------------------------------------------------------------ */
 
-/* --- reading -------------------------------------------------------------------------------- */
-
-struct set_elem *interval_tree_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+struct set_elem *interval_tree_find(const struct interval_node *root, unsigned words,
+				    const struct interval_key *lo, const struct interval_key *hi)
 {
-	struct probe p = probe_make(s, lo, hi, 0);
-	struct interval_node *n = s->store.tree;
+	struct probe p = {words, lo, hi, 0};
+	const struct interval_node *n = root;
 
 	if (!n)
 		return NULL;
-	unsigned i = entries_upto(s, n, &p);
+	unsigned i = entries_upto(n, &p);
 	while (!n->leaf) {
-		n = n->child[i ? i - 1 : 0];
-		i = entries_upto(s, n, &p);
+		n = child_of(n, words, i ? i - 1 : 0);
+		i = entries_upto(n, &p);
 	}
-	return i && !entry_cmp(s, n, i - 1, &p) ? n->elem[i - 1] : NULL;
+	return i && !entry_order(n, i - 1, &p) ? elem_of(n, words, i - 1) : NULL;
 }
 
-static void each_below(struct interval_node *n, void (*fn)(void *ctx, struct set_elem *e),
-		       void *ctx)
+void interval_tree_each(const struct interval_node *root, unsigned words,
+			void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	for (unsigned i = 0; i < n->n; i++)
-		if (n->leaf)
-			fn(ctx, n->elem[i]);
+	for (unsigned i = 0; root && i < root->n; i++)
+		if (root->leaf)
+			fn(ctx, elem_of(root, words, i));
 		else
-			each_below(n->child[i], fn, ctx);
+			interval_tree_each(child_of(root, words, i), words, fn, ctx);
 }
 
-void interval_tree_each(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-			void *ctx)
+static struct set_elem *last_holding(const struct interval_node *n, const struct probe *p)
 {
-	if (st->tree)
-		each_below(st->tree, fn, ctx);
-}
-
-static struct set_elem *last_holding(struct interval_node *n, const struct probe *p)
-{
-	unsigned i = entries_begun(n, p);
+	unsigned i = entries_begun(n, p->words, p->hi);
 
 	if (n->leaf) {
 		while (i--)
-			if (entry_reaches(n, i, p) && elem_live(n->elem[i], p->now))
-				return n->elem[i];
+			if (entry_reaches(n, i, p) && elem_live(elem_of(n, p->words, i), p->now))
+				return elem_of(n, p->words, i);
 		return NULL;
 	}
 	for (i = i ? i : 1; i--;) {
-		struct set_elem *e = entry_reaches(n, i, p) ? last_holding(n->child[i], p) : NULL;
+		struct set_elem *e =
+			entry_reaches(n, i, p) ? last_holding(child_of(n, p->words, i), p) : NULL;
 		if (e)
 			return e;
 	}
 	return NULL;
 }
 
-struct set_elem *interval_tree_last_holding(const struct set *s, const uint8_t *key, uint64_t now)
+struct set_elem *interval_tree_last_holding(const struct interval_node *root, unsigned words,
+					    const struct interval_key *key, uint64_t now)
 {
-	struct probe p = probe_make(s, key, key, now);
-	return s->store.tree && s->store.tree->n ? last_holding(s->store.tree, &p) : NULL;
+	struct probe p = {words, key, key, now};
+	return root ? last_holding(root, &p) : NULL;
 }
 
-static int overlapping(struct interval_node *n, const struct probe *p,
+static int overlapping(const struct interval_node *n, const struct probe *p,
 		       int (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	unsigned end = entries_begun(n, p);
+	unsigned end = entries_begun(n, p->words, p->hi);
 	int stop = 0;
 
-	if (!n->leaf && !end && n->n)
+	if (!n->leaf && !end)
 		end = 1;
 	for (unsigned i = 0; i < end && !stop; i++) {
 		if (!entry_reaches(n, i, p))
 			continue;
 		if (!n->leaf)
-			stop = overlapping(n->child[i], p, fn, ctx);
-		else if (elem_live(n->elem[i], p->now))
-			stop = fn(ctx, n->elem[i]);
+			stop = overlapping(child_of(n, p->words, i), p, fn, ctx);
+		else if (elem_live(elem_of(n, p->words, i), p->now))
+			stop = fn(ctx, elem_of(n, p->words, i));
 	}
 	return stop;
 }
 
-int interval_tree_overlapping(const struct set *s, const uint8_t *lo, const uint8_t *hi,
+int interval_tree_overlapping(const struct interval_node *root, unsigned words,
+			      const struct interval_key *lo, const struct interval_key *hi,
 			      uint64_t now, int (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	struct probe p = probe_make(s, lo, hi, now);
-	return s->store.tree ? overlapping(s->store.tree, &p, fn, ctx) : 0;
+	struct probe p = {words, lo, hi, now};
+	return root ? overlapping(root, &p, fn, ctx) : 0;
+}
+
+/* --- packet path ---------------------------------------------------------------------------- */
+
+static const struct interval_tree_ops *best_ops(void)
+{
+	static const struct interval_tree_ops *const all[] = {
+#ifdef __x86_64__
+		&interval_tree_avx512,
+		&interval_tree_avx2,
+#endif
+		&interval_tree_scalar,
+	};
+	unsigned i = 0;
+	while (i + 1 < ARRAY_SIZE(all) && !all[i]->usable())
+		i++;
+	return all[i];
+}
+
+uint64_t interval_tree_lookup(const struct interval_node *root, const struct interval_burst *b,
+			      uint64_t mask)
+{
+	return root ? best_ops()->lookup(root, b, mask) : 0;
 }

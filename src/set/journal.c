@@ -2,9 +2,10 @@
 /*
  * journal: what a transaction did to a set, so that it can be undone in the opposite order.
  *
- * An element that was taken out is kept alive by its entry, a flushed set by its. Undoing puts
- * elements back where there was room for them before: no allocation, no failure. Entries are
- * reserved before a change begins.
+ * An element that was taken out is kept alive by its entry, a flushed set by its. Kinds with
+ * versions go back to that before the transaction as a whole; undoing entries brings lifetimes,
+ * counts and uses of data back: no allocation, no failure. Entries are reserved before a change
+ * begins.
  *
  * Of a set of exact keys only the keys that changed are here: its table keeps both views of them
  * itself, see hash_table.h. A table that came in by a flush within the transaction is thrown away
@@ -142,17 +143,49 @@ static void entry_key_free(const struct set *s, const struct journal_entry *j)
 
 static void free_one(void *ctx, struct set_elem *e)
 {
-	elem_free(ctx, e);
+	if (!elem_is_bare(e))
+		hash_set_elem_free(NULL, e);
 }
 
-static void store_free(struct set *s, struct set_store *st)
+static void store_free_now(const struct set_ops *ops, struct set_store *st, unsigned key_len)
 {
 	if (!st->table) /* which frees its records itself, when no reader looks at them */
-		s->ops->each(st, free_one, s);
+		ops->each(st, key_len, free_one, NULL);
 	if (st->catchall)
-		elem_free(s, st->catchall);
-	s->ops->store_free(st);
+		hash_set_elem_free(NULL, st->catchall);
+	ops->store_free(st, key_len);
 	expiry_free(&st->expiry);
+}
+
+/* A store that readers may still be looking at. */
+struct grave {
+	struct rcu_head rcu;
+	const struct set_ops *ops;
+	unsigned key_len;
+	struct set_store store;
+};
+
+static void grave_free(struct rcu_head *head)
+{
+	struct grave *g = container_of(head, struct grave, rcu);
+
+	store_free_now(g->ops, &g->store, g->key_len);
+	free(g);
+}
+
+/* It is out of reach. */
+static void store_free(struct set *s, struct set_store *st)
+{
+	struct grave *g = s->desc.rcu ? malloc(sizeof(*g)) : NULL;
+
+	if (!g) {
+		if (s->desc.rcu)
+			rcu_wait(s->desc.rcu, UINT64_MAX);
+		store_free_now(s->ops, st, s->key_len);
+		return;
+	}
+	*g = (struct grave){.ops = s->ops, .key_len = s->key_len, .store = *st};
+	rcu_defer(s->desc.rcu, &g->rcu, grave_free, sizeof(*g) + st->n * s->elem_size);
 }
 
 static void use_one(void *ctx, struct set_elem *e)
@@ -169,7 +202,7 @@ static void store_data_use(struct set *s, void (*fn)(void *ctx, struct set_elem 
 {
 	if (!s->desc.data_use)
 		return;
-	s->ops->each(&s->store, fn, s);
+	s->ops->each(&s->store, s->key_len, fn, s);
 	if (s->store.catchall)
 		fn(s, s->store.catchall);
 }
@@ -189,14 +222,17 @@ int set_flush(struct set *s, uint64_t now)
 
 	if (s->committed)
 		return -EAGAIN;
+	int err = s->ops->prepare ? s->ops->prepare(s) : 0;
+	if (err)
+		return err;
 	if (s->store.table) {
-		int err = hash_set_table(s, &table);
+		err = hash_set_table(s, &table);
 		if (err)
 			return err;
 		expired += hash_table_expired(s->store.table, now);
 	}
 	if (s->open) {
-		int err = journal_reserve(s, 1);
+		err = journal_reserve(s, 1);
 		held = err ? NULL : malloc(sizeof(*held));
 		if (!held) {
 			hash_table_free(table);
@@ -217,6 +253,8 @@ int set_flush(struct set *s, uint64_t now)
 		push(s, (struct journal_entry){
 				.op = JOURNAL_FLUSHED, .store = held, .expired = expired});
 	} else {
+		if (s->ops->publish)
+			s->ops->publish(s);
 		store_free(s, &old);
 	}
 	return 0;
@@ -229,6 +267,8 @@ int set_begin(struct set *s)
 	s->open = true;
 	if (s->store.table)
 		hash_set_begin(s);
+	if (s->ops->begin)
+		s->ops->begin(s);
 	return 0;
 }
 
@@ -238,7 +278,6 @@ static void close_journal(struct set *s)
 		hash_table_end(s->store.table);
 	s->store.fresh = false;
 	s->open = s->committed = false;
-	s->ops->settle(s);
 	journal_free(s);
 }
 
@@ -256,6 +295,8 @@ int set_commit(struct set *s, uint64_t deadline)
 		return 0;
 	if (s->store.table && !s->committed)
 		commit_table(s);
+	if (s->ops->publish && !s->committed)
+		s->ops->publish(s);
 	s->committed = true;
 	if (s->store.table && s->journal.n && rcu_wait(s->desc.rcu, deadline))
 		return -EAGAIN;
@@ -303,6 +344,8 @@ static void undo(struct set *s, const struct journal_entry *j)
 		free(j->store);
 		s->stats.expired -= j->expired;
 		store_data_use(s, use_one);
+		if (s->ops->revert)
+			s->ops->revert(s);
 		if (s->store.table)
 			hash_set_publish(s);
 		else
@@ -328,8 +371,12 @@ void set_rollback(struct set *s)
 {
 	if (s->committed)
 		return;
+	s->undoing = true;
+	if (s->ops->revert)
+		s->ops->revert(s);
 	while (s->journal.n)
 		undo(s, &s->journal.items[--s->journal.n]);
+	s->undoing = false;
 	if (s->store.table)
 		hash_table_revert(s->store.table);
 	close_journal(s);

@@ -8,6 +8,7 @@ enum { LINE = 64, CHUNK_FIRST = 8, CHUNK_MOST = 1024, POOLED = 2 };
 
 struct line_piece {
 	struct line_piece *next;
+	size_t lines;
 };
 
 struct line_chunk {
@@ -33,20 +34,52 @@ static int chunk_add(struct line_pool *p)
 	return 0;
 }
 
-void *line_alloc(struct line_pool *p, size_t lines)
+static bool pooled(const struct line_pool *p, size_t lines)
 {
-	if (lines > POOLED) {
-		void *piece = aligned_alloc(LINE, lines * LINE);
-		if (piece)
-			p->bytes += lines * LINE;
-		return piece;
-	}
-	struct line_piece **spare = &p->spare[lines - 1];
-	if (*spare) {
-		void *piece = *spare;
-		*spare = (*spare)->next;
-		return piece;
-	}
+	return lines <= POOLED && !p->apart;
+}
+
+static size_t kept_count(const struct line_pool *p, size_t lines)
+{
+	size_t n = 0;
+
+	for (const struct line_piece *s = p->kept; s; s = s->next)
+		n += s->lines == lines;
+	return n;
+}
+
+/* A piece that is kept for this size, or NULL. */
+static void *kept_take(struct line_pool *p, size_t lines)
+{
+	for (struct line_piece **at = &p->kept; *at; at = &(*at)->next)
+		if ((*at)->lines == lines) {
+			struct line_piece *piece = *at;
+			*at = piece->next;
+			return piece;
+		}
+	return NULL;
+}
+
+static void kept_put(struct line_pool *p, void *piece, size_t lines)
+{
+	struct line_piece *s = piece;
+
+	*s = (struct line_piece){p->kept, lines};
+	p->kept = s;
+}
+
+static void *large_alloc(struct line_pool *p, size_t lines)
+{
+	void *piece = aligned_alloc(LINE, lines * LINE);
+
+	if (piece)
+		p->bytes += lines * LINE;
+	return piece;
+}
+
+/* A piece of one or two lines that was not in use yet. */
+static void *piece_new(struct line_pool *p, size_t lines)
+{
 	/* A last line that is left over serves when one is asked for. */
 	if (p->chunks && p->used + lines > p->chunks->lines && p->used < p->chunks->lines)
 		line_free(p, p->chunks->line[p->used++], 1);
@@ -57,9 +90,27 @@ void *line_alloc(struct line_pool *p, size_t lines)
 	return piece;
 }
 
+void *line_alloc(struct line_pool *p, size_t lines)
+{
+	if (!pooled(p, lines)) {
+		void *piece = kept_take(p, lines);
+		return piece ? piece : large_alloc(p, lines);
+	}
+	struct line_piece **spare = &p->spare[lines - 1];
+	if (!*spare)
+		return piece_new(p, lines);
+	void *piece = *spare;
+	*spare = (*spare)->next;
+	return piece;
+}
+
 void line_free(struct line_pool *p, void *piece, size_t lines)
 {
-	if (lines > POOLED) {
+	if (!pooled(p, lines) && !kept_count(p, lines)) {
+		kept_put(p, piece, lines); /* changes come in rows */
+		return;
+	}
+	if (!pooled(p, lines)) {
 		p->bytes -= lines * LINE;
 		free(piece);
 		return;
@@ -69,8 +120,33 @@ void line_free(struct line_pool *p, void *piece, size_t lines)
 	p->spare[lines - 1] = s;
 }
 
+int line_reserve(struct line_pool *p, size_t lines, size_t n)
+{
+	bool small = pooled(p, lines);
+	size_t have = small ? 0 : kept_count(p, lines);
+
+	for (struct line_piece *s = small ? p->spare[lines - 1] : NULL; s && have < n; s = s->next)
+		have++;
+	for (; have < n; have++) {
+		/* Taken out of the chunks, or kept. */
+		void *piece = small ? piece_new(p, lines) : large_alloc(p, lines);
+		if (!piece)
+			return -ENOMEM;
+		if (small)
+			line_free(p, piece, lines);
+		else
+			kept_put(p, piece, lines);
+	}
+	return 0;
+}
+
 void line_pool_free(struct line_pool *p)
 {
+	while (p->kept) {
+		struct line_piece *next = p->kept->next;
+		free(p->kept);
+		p->kept = next;
+	}
 	while (p->chunks) {
 		struct line_chunk *next = p->chunks->next;
 		free(p->chunks);

@@ -80,12 +80,20 @@ int set_new(const struct set_desc *desc, struct set **out)
 	return 0;
 }
 
+void set_view_free(struct rcu_head *view)
+{
+	free(view);
+}
+
 void set_free(struct set *s)
 {
 	if (!s)
 		return;
 	set_commit(s, UINT64_MAX);
 	store_drop(s);
+	if (s->view)
+		rcu_defer(s->desc.rcu, s->view, set_view_free, 0);
+	free(s->next_view);
 	journal_free(s);
 	free(s);
 }
@@ -173,9 +181,8 @@ int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *d
 		if (!e->ext)
 			goto err_free;
 	}
-	if (s->ops == &hash_set_ops)
-		e->record.ext_free = s->desc.ext_free;
-	else
+	e->ext_free = s->desc.ext_free;
+	if (s->ops != &hash_set_ops)
 		e->seq = s->next_seq++;
 	e->expires = UINT64_MAX;
 	e->expiry_pos = EXPIRY_NONE;
@@ -199,16 +206,8 @@ err_free:
 
 void elem_free(const struct set *s, struct set_elem *e)
 {
-	if (elem_is_bare(e))
-		return;
-	if (s->ops == &hash_set_ops) {
+	if (!elem_is_bare(e))
 		hash_set_elem_free(s->desc.rcu, e);
-		return;
-	}
-	if (e->ext)
-		s->desc.ext_free(e->ext);
-	free(e->comment);
-	free(e);
 }
 
 void elem_data_use(const struct set *s, struct set_elem *e, int delta)
@@ -223,7 +222,8 @@ void elem_attach(struct set *s, struct set_elem *e)
 		s->store.catchall = e;
 		catchall_show(s);
 	} else {
-		s->ops->insert(s, e);
+		if (!s->undoing || !s->ops->revert)
+			s->ops->insert(s, e);
 		s->store.n++;
 	}
 	if (elem_expires(e) != UINT64_MAX)
@@ -238,7 +238,8 @@ void elem_detach(struct set *s, struct set_elem *e)
 		catchall_show(s);
 	} else {
 		s->store.n--;
-		s->ops->remove(s, e);
+		if (!s->undoing || !s->ops->revert)
+			s->ops->remove(s, e);
 	}
 	if (!elem_is_bare(e) && e->expiry_pos != EXPIRY_NONE)
 		expiry_remove(&s->store.expiry, e);
@@ -250,7 +251,7 @@ void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint
 	struct expiry *x = &s->store.expiry;
 
 	e->timeout = timeout;
-	e->expires = expires;
+	__atomic_store_n(&e->expires, expires, __ATOMIC_RELAXED);
 	if (e->expiry_pos == EXPIRY_NONE) {
 		if (expires != UINT64_MAX)
 			expiry_insert(x, e);
@@ -261,24 +262,37 @@ void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint
 	}
 }
 
-/* Takes an element out whose time has passed. A journal entry was reserved. */
-static void reclaim(struct set *s, struct set_elem *e)
+int elem_reserve_take(struct set *s, struct set_elem *e, size_t n)
 {
+	return s->ops->reserve_take && !elem_is_catchall(e) ? s->ops->reserve_take(s, e, n) : 0;
+}
+
+/* Takes an element out whose time has passed. A journal entry was reserved. 0 or -ENOMEM. */
+static int reclaim(struct set *s, struct set_elem *e)
+{
+	int err = elem_reserve_take(s, e, 1);
+	if (err)
+		return err;
 	elem_detach(s, e);
 	s->stats.expired++;
 	journal_removed(s, e, true);
+	return 0;
 }
 
-/* The element of this key if it is live; an expired one is taken out of the way. */
-static struct set_elem *find_live(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
+/* The element of this key if it is live, or NULL; an expired one is taken out of the way. */
+static int find_live(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now,
+		     struct set_elem **out)
 {
 	struct set_elem *e = lo ? s->ops->find(s, lo, hi) : s->store.catchall;
+	int err = 0;
 
 	if (e && !elem_live(e, now)) {
-		reclaim(s, e);
-		return NULL;
+		err = reclaim(s, e);
+		e = NULL;
 	}
-	return e;
+	if (!err)
+		*out = e;
+	return err;
 }
 
 static bool is_full(struct set *s, uint64_t now)
@@ -286,11 +300,17 @@ static bool is_full(struct set *s, uint64_t now)
 	while (s->desc.size && s->store.n >= s->desc.size) {
 		unsigned steps = UINT32_MAX;
 		struct set_elem *e = expiry_due(&s->store.expiry, now, &steps);
-		if (!e || journal_reserve(s, JOURNAL_PER_CHANGE))
+		if (!e || journal_reserve(s, JOURNAL_PER_CHANGE) || reclaim(s, e))
 			return true;
-		reclaim(s, e);
 	}
 	return false;
+}
+
+/* Outside of a transaction: lookups are to see the change that was made. */
+static void show(struct set *s)
+{
+	if (s->ops->publish && !s->open)
+		s->ops->publish(s);
 }
 
 /* --- what users give ------------------------------------------------------------------------ */
@@ -386,18 +406,14 @@ static int item_check(struct set *s, const struct set_item *item, const uint8_t 
 	return journal_reserve(s, JOURNAL_PER_CHANGE);
 }
 
-int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t now,
-	    struct set_elem **conflict)
+static int add_record(struct set *s, const struct set_item *item, const uint8_t *lo,
+		      const uint8_t *hi, struct lifetime t, unsigned flags, uint64_t now,
+		      struct set_elem **conflict)
 {
-	const uint8_t *lo, *hi;
-	struct lifetime t;
-	int err = item_check(s, item, &lo, &hi, &t);
+	struct set_elem *e;
+	int err = find_live(s, lo, hi, now, &e);
 	if (err)
 		return err;
-
-	if (lo && s->store.table)
-		return hash_set_add(s, item, t, flags, now, conflict);
-	struct set_elem *e = find_live(s, lo, hi, now);
 	if (e) {
 		bool same =
 			!s->desc.data_len || !memcmp(elem_data(s, e), item->data, s->desc.data_len);
@@ -416,6 +432,40 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	return add_new(s, item, lo, hi, t, now, &e);
 }
 
+int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t now,
+	    struct set_elem **conflict)
+{
+	const uint8_t *lo, *hi;
+	struct lifetime t;
+	int err = item_check(s, item, &lo, &hi, &t);
+	if (err)
+		return err;
+
+	if (lo && s->store.table)
+		return hash_set_add(s, item, t, flags, now, conflict);
+	err = add_record(s, item, lo, hi, t, flags, now, conflict);
+	show(s);
+	return err;
+}
+
+static int delete_record(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
+{
+	struct set_elem *e;
+	int err = find_live(s, lo, hi, now, &e);
+	if (!err && e)
+		err = elem_reserve_take(s, e, 1);
+	if (err)
+		return err;
+	if (e) {
+		elem_detach(s, e);
+		journal_removed(s, e, false);
+		return 0;
+	}
+	if (lo && s->ops == &interval_set_ops && s->desc.auto_merge && !s->desc.data_len)
+		return set_cut(s, lo, hi, now);
+	return -ENOENT;
+}
+
 int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 {
 	const uint8_t *lo, *hi;
@@ -426,15 +476,9 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 		return err;
 	if (lo && s->store.table)
 		return hash_set_delete(s, lo, now);
-	struct set_elem *e = find_live(s, lo, hi, now);
-	if (e) {
-		elem_detach(s, e);
-		journal_removed(s, e, false);
-		return 0;
-	}
-	if (lo && s->ops == &interval_set_ops && s->desc.auto_merge && !s->desc.data_len)
-		return set_cut(s, lo, hi, now);
-	return -ENOENT;
+	err = delete_record(s, lo, hi, now);
+	show(s);
+	return err;
 }
 
 /* --- packet path ---------------------------------------------------------------------------- */
@@ -492,7 +536,10 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		return err;
 	if (lo)
 		return hash_set_update(s, mode, item, t, now, out);
-	struct set_elem *e = find_live(s, lo, hi, now);
+	struct set_elem *e;
+	err = find_live(s, lo, hi, now, &e);
+	if (err)
+		return err;
 	if (e) {
 		if (mode == SET_UPDATE_REFRESH && elem_timeout(e) && t.timeout) {
 			err = expiry_reserve(&s->store.expiry, 1);
@@ -545,10 +592,9 @@ unsigned set_gc(struct set *s, uint64_t now, unsigned budget)
 
 	if (s->open)
 		return 0;
-	while (n < budget && (e = expiry_due(&s->store.expiry, now, &steps))) {
-		reclaim(s, e);
+	while (n < budget && (e = expiry_due(&s->store.expiry, now, &steps)) && !reclaim(s, e))
 		n++;
-	}
+	show(s);
 	if (s->store.table && n < budget)
 		n += hash_set_gc(s, now, budget - n, &steps);
 	return n;

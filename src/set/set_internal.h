@@ -16,16 +16,14 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "set/hash_table.h"
+#include "set/interval_tree.h"
 #include "set/set.h"
 
 #define EXPIRY_NONE UINT32_MAX
 
 struct set_elem {
 	union {
-		struct { /* of a set of exact keys */
-			struct rcu_head rcu;
-			void (*ext_free)(void *ext);
-		} record;
+		struct rcu_head rcu; /* when it goes */
 		struct {
 			struct set_elem *left, *right;
 			uint64_t lo; /* the first 8 bytes of lo, as a number */
@@ -34,6 +32,7 @@ struct set_elem {
 			uint8_t left_height, right_height;
 		} tree;
 	};
+	void (*ext_free)(void *ext);
 	uint64_t seq;	     /* order of arrival, for crossing boxes */
 	uint64_t timeout;    /* 0: none */
 	uint64_t expires;    /* UINT64_MAX: never */
@@ -66,26 +65,18 @@ struct expiry {
 	uint32_t n, cap;
 };
 
-struct interval_node;
 struct slot_table;
 struct tuple_table;
 
-struct interval_spares {
-	struct interval_node *first;
-	size_t n;
-};
-
 /* Everything that a flush takes away at once. */
 struct set_store {
-	struct hash_table *table;   /* hash; NULL in all other kinds */
-	bool fresh;		    /* hash: came in by a flush of the open transaction */
-	struct interval_node *tree; /* interval */
-	unsigned height;
-	bool unsettled; /* a transaction left empty nodes */
-	bool removed;	/* the open transaction took something out */
-	struct slot_table *slots;
-	struct interval_spares spare_leaves, spare_inners;
-	struct tuple_table *tuples; /* concatenated ranges */
+	struct hash_table *table;	 /* hash; NULL in all other kinds */
+	bool fresh;			 /* hash: came in by a flush of the open transaction */
+	struct interval_tree tree;	 /* interval */
+	struct slot_table *slots;	 /* interval; or NULL */
+	struct slot_table *slots_before; /* those of the version before the open one */
+	bool open;			 /* not hash: a version that lookups do not look at yet */
+	struct tuple_table *tuples;	 /* concatenated ranges */
 	struct set_elem *catchall;
 	struct expiry expiry;
 	size_t n; /* elements, expired ones too, without the catch-all; not of hash */
@@ -102,10 +93,14 @@ struct set {
 	struct set_store store;
 	struct hash_table *published; /* hash: what lookups look at */
 	struct set_elem *shown;	      /* the catch-all, to lookups */
-	uint64_t base_timeout;	      /* hash: a timeout that is not stored */
+	/* With desc.rcu, not hash: what lookups look at and memory for the next, in the kind's
+	 * form. */
+	struct rcu_head *view, *next_view;
+	uint64_t base_timeout; /* hash: a timeout that is not stored */
 	struct set_stats stats;
 	bool open;	/* a transaction */
 	bool committed; /* it is visible, but workers may still look at what it took out */
+	bool undoing;	/* it is being rolled back: kinds with versions do that themselves */
 	VEC(struct journal_entry) journal;
 };
 
@@ -123,18 +118,27 @@ struct set_ops {
 	struct set_elem *(*match)(const struct set *s, const uint8_t *key, uint64_t now);
 	uint64_t (*lookup)(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
 			   const uint64_t *now, struct set_elem **hit);
+	/* Before a flush: memory for publish(). May be NULL. */
+	int (*prepare)(struct set *s);
 	/* Makes room for n insertions of ranges within lo..hi. */
 	int (*reserve)(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n);
-	/* Cannot fail: room was reserved, or the element stood there when the transaction began. */
+	/* Makes room for n removals of elements like e. May be NULL. */
+	int (*reserve_take)(struct set *s, struct set_elem *e, size_t n);
+	/* Cannot fail: room was reserved. */
 	void (*insert)(struct set *s, struct set_elem *e);
 	void (*remove)(struct set *s, struct set_elem *e);
-	/* A transaction has ended. */
-	void (*settle)(struct set *s);
+	/*
+	 * Versions. begin(): a transaction begins. publish(): one ended, or a change without one:
+	 * lookups are to see what there is. revert(): back to what the store was at begin().
+	 */
+	void (*begin)(struct set *s);
+	void (*publish)(struct set *s);
+	void (*revert)(struct set *s);
 	/* Calls fn for each element; fn may free it. */
-	void (*each)(const struct set_store *st, void (*fn)(void *ctx, struct set_elem *e),
-		     void *ctx);
+	void (*each)(const struct set_store *st, unsigned key_len,
+		     void (*fn)(void *ctx, struct set_elem *e), void *ctx);
 	/* Frees what the kind keeps besides elements. */
-	void (*store_free)(struct set_store *st);
+	void (*store_free)(struct set_store *st, unsigned key_len);
 };
 
 extern const struct set_ops hash_set_ops, interval_set_ops, concat_set_ops;
@@ -156,7 +160,7 @@ static inline uint8_t *elem_data(const struct set *s, struct set_elem *e)
 
 static inline bool elem_live(const struct set_elem *e, uint64_t now)
 {
-	return elem_is_bare(e) || now < e->expires;
+	return elem_is_bare(e) || now < __atomic_load_n(&e->expires, __ATOMIC_RELAXED);
 }
 
 static inline bool elem_is_catchall(const struct set_elem *e)
@@ -226,6 +230,8 @@ void elem_data_use(const struct set *s, struct set_elem *e, int delta);
 void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires);
 /* Makes room for n elements within lo..hi (NULL: the catch-all) to be attached. */
 int elems_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n);
+/* Makes room for n elements like e to be detached. */
+int elem_reserve_take(struct set *s, struct set_elem *e, size_t n);
 /* A new element that stands nowhere yet and does not expire; room for it is made. */
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
@@ -256,6 +262,9 @@ void hash_set_elem_free(struct rcu *rcu, struct set_elem *e);
 /* For kinds where a batch is the keys one by one. */
 uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
 			   const uint64_t *now, struct set_elem **hit);
+
+/* set.c: frees a view, of which the head is the first member. */
+void set_view_free(struct rcu_head *view);
 
 /* cut.c: takes lo..hi out of the elements of an auto_merge set that cover it together. */
 int set_cut(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now);

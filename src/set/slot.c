@@ -146,42 +146,51 @@ static void leaf_free(struct slot_pool *p, uint64_t word)
 		line_free(&p->lines, (void *)slot_leaf(word), leaf_lines(p, word));
 }
 
-static void publish(uint64_t *at, uint64_t word)
-{
-	__atomic_store_n(at, word, __ATOMIC_RELEASE);
-}
-
-/* Replaces the leaf by one with room for n boundaries; 0 or -ENOMEM. */
-static int leaf_resize(struct slot_pool *p, uint64_t *word, size_t n)
+/* Replaces the leaf by one with room for n boundaries, and memory for so many changes of it. */
+static int leaf_resize(struct slot_pool *p, uint64_t *word, size_t n, size_t edits, uint64_t *gone)
 {
 	uint64_t old = *word, new = leaf_new(p, n);
 
 	if (!new)
 		return -ENOMEM;
+	if (line_reserve(&p->lines, leaf_lines(p, new), edits)) {
+		leaf_free(p, new);
+		return -ENOMEM;
+	}
 	leaf_copy(p, old, &new);
-	publish(word, new | (old & SLOT_COVERED));
-	leaf_free(p, old);
+	*word = new | (old & SLOT_COVERED);
+	*gone = old & SLOT_ADDRESS ? old : 0;
 	return 0;
 }
 
-int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges)
+int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges, size_t edits, uint64_t *gone)
 {
 	size_t want = 2 * ranges + SLACK;
-	return want <= leaf_room(p, *word) ? 0 : leaf_resize(p, word, want);
+
+	*gone = 0;
+	if (want > leaf_room(p, *word))
+		return leaf_resize(p, word, want, edits, gone);
+	return slot_leaf(*word) ? line_reserve(&p->lines, leaf_lines(p, *word), edits) : 0;
 }
 
-void slot_shrink(struct slot_pool *p, uint64_t *word, size_t ranges)
+uint64_t slot_shrink(struct slot_pool *p, uint64_t *word, size_t ranges)
 {
 	size_t want = 2 * ranges + SLACK, room = leaf_room(p, *word);
-	uint64_t old = *word;
+	uint64_t old = *word, gone = 0;
 
 	if (!ranges) {
-		publish(word, old & SLOT_COVERED);
-		leaf_free(p, old);
-	} else if (p->last == SLOT_MAX &&
-		   2 * want < MIN(room, (size_t)(p->many ? MANY_MOST : FEW_MOST))) {
-		leaf_resize(p, word, want); /* or it stays as it is */
+		*word = old & SLOT_COVERED;
+		return old & SLOT_ADDRESS ? old : 0;
 	}
+	/* Another change may follow that has memory for the leaf as it is. */
+	if (p->last == SLOT_MAX && 2 * want < MIN(room, (size_t)(p->many ? MANY_MOST : FEW_MOST)))
+		leaf_resize(p, word, want, 1, &gone); /* or it stays as it is */
+	return gone;
+}
+
+size_t slot_bytes(const struct slot_pool *p, uint64_t word)
+{
+	return leaf_lines(p, word) * 64;
 }
 
 void slot_free(struct slot_pool *p, uint64_t word)
@@ -191,7 +200,7 @@ void slot_free(struct slot_pool *p, uint64_t word)
 
 void slot_cover(uint64_t *word, bool covered)
 {
-	publish(word, covered ? *word | SLOT_COVERED : *word & ~SLOT_COVERED);
+	*word = covered ? *word | SLOT_COVERED : *word & ~SLOT_COVERED;
 }
 
 /* --- searches ------------------------------------------------------------------------------- */
@@ -223,14 +232,11 @@ bool slot_has(uint64_t word, unsigned x)
 
 void slot_edit_begin(struct slot_edit *e, struct slot_pool *p, uint64_t *word)
 {
-	*e = (struct slot_edit){.pool = p, .at = word, .word = *word};
 	size_t lines = leaf_lines(p, *word);
-	void *copy = line_alloc(&p->lines, lines);
-	e->in_place = !copy;
-	if (!copy)
-		return;
+	void *copy = line_alloc(&p->lines, lines); /* was reserved */
+
 	memcpy(copy, slot_leaf(*word), lines * 64);
-	e->word = (*word & ~SLOT_ADDRESS) | (uint64_t)(uintptr_t)copy;
+	*e = (struct slot_edit){p, word, (*word & ~SLOT_ADDRESS) | (uint64_t)(uintptr_t)copy};
 }
 
 void slot_edit_set(struct slot_edit *e, unsigned a, unsigned b, bool in)
@@ -254,11 +260,10 @@ void slot_edit_set(struct slot_edit *e, unsigned a, unsigned b, bool in)
 	leaf_index(e->word, from);
 }
 
-void slot_edit_end(struct slot_edit *e)
+uint64_t slot_edit_end(struct slot_edit *e)
 {
 	uint64_t old = *e->at;
 
-	publish(e->at, e->word);
-	if (!e->in_place)
-		leaf_free(e->pool, old);
+	*e->at = e->word;
+	return old;
 }

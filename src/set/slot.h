@@ -17,10 +17,10 @@
  *	BITS  a bitmap
  *
  * Readers: a leaf that a word leads to does not change. A change is made in a copy (struct
- * slot_edit), published by one release store of the word. If there is no memory for the copy the
- * leaf is changed where it stands, which cannot fail: a leaf has room for the boundaries of as many
- * ranges as its user says, and two more that a change takes on its way. Cost: lookup one or two
- * lines, change as large as the leaf, at most 8 KiB.
+ * slot_edit), made public by one store of the word; the leaf before is the user's to free. A
+ * leaf has room for the boundaries of as many ranges as its user says, and two more that a change
+ * takes on its way; after slot_reserve() so many changes cannot fail. Cost: lookup one or two
+ *lines, change as large as the leaf, at most 8 KiB.
  */
 #ifndef TAMIS_SLOT_H
 #define TAMIS_SLOT_H
@@ -80,23 +80,27 @@ static inline bool slot_bit(uint64_t word, unsigned x)
 	return bits[x / 64] >> x % 64 & 1;
 }
 
-/* Room for so many ranges; 0 or -ENOMEM. */
-int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges);
+/*
+ * Room for so many ranges and memory for `edits` changes: 0 or -ENOMEM. *gone is the leaf that was
+ * there before, as a word; 0 if it still is there.
+ */
+int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges, size_t edits, uint64_t *gone);
 void slot_free(struct slot_pool *p, uint64_t word);
 bool slot_has(uint64_t word, unsigned x);
+/* What a leaf takes, for who frees it by himself. */
+size_t slot_bytes(const struct slot_pool *p, uint64_t word);
 
 struct slot_edit {
 	struct slot_pool *pool;
 	uint64_t *at;
 	uint64_t word;
-	bool in_place;
 };
 
 void slot_edit_begin(struct slot_edit *e, struct slot_pool *p, uint64_t *word);
 void slot_edit_set(struct slot_edit *e, unsigned a, unsigned b, bool in);
-void slot_edit_end(struct slot_edit *e); /* publishes */
-/* Gives back what a leaf has beyond room for so many ranges, if it is much. */
-void slot_shrink(struct slot_pool *p, uint64_t *word, size_t ranges);
+uint64_t slot_edit_end(struct slot_edit *e); /* publishes; the leaf that was there before */
+/* Gives back what a leaf has beyond room for so many ranges, if it is much; as slot_reserve(). */
+uint64_t slot_shrink(struct slot_pool *p, uint64_t *word, size_t ranges);
 
 /* Sets or clears the covered flag. */
 void slot_cover(uint64_t *word, bool covered);

@@ -14,7 +14,8 @@ struct slot_inner {
 	uint32_t v[];
 };
 
-/* Then, for writers, come the arrays that struct slot_at points into. */
+/* Then, for writers, come the arrays that struct slot_at points into, and a struct slot_page_head.
+ */
 struct slot_page {
 	uint64_t word[1]; /* 256 in tables of long keys */
 };
@@ -26,26 +27,40 @@ struct slot_at {
 	uint32_t *parts;  /* outer ranges that begin or end within it */
 };
 
+struct slot_page_head {
+	uint64_t stamp;		/* version in which the page was made */
+	struct slot_page *base; /* of an open version: that of the version before, or NULL */
+	struct slot_page *next; /* of those that the open version has made */
+};
+
 /* Like a slot's word: the address of a page, and SLOT_COVERED. */
 typedef uint64_t page_word;
+
+/* A version of the table. */
+struct slot_root {
+	uint64_t stamp;
+	uint32_t covers[PAGES];
+	page_word page[]; /* 256; of short keys one */
+};
 
 struct slot_table_ops {
 	const char *name;
 	bool (*usable)(void);
-	uint64_t (*lookup_paged)(const struct slot_table *t, const uint8_t *keys, size_t stride,
+	uint64_t (*lookup_paged)(const struct slot_root *root, const uint8_t *keys, size_t stride,
 				 uint64_t mask);
-	uint64_t (*lookup_short)(const struct slot_table *t, const uint8_t *keys, size_t stride,
-				 uint64_t mask);
+	uint64_t (*lookup_short)(const struct slot_root *root, unsigned key_len,
+				 const uint8_t *keys, size_t stride, uint64_t mask);
 };
 
 struct slot_table {
 	const struct slot_table_ops *ops;
 	unsigned key_len, page_slots;
-	bool overlap;
+	bool overlap, open;
 	struct slot_pool pool;
-	size_t bytes;	  /* but for leaves */
-	uint32_t *covers; /* by page */
-	page_word page[]; /* 256; of short keys one */
+	uint64_t stamp;
+	struct slot_root *root, *base; /* base: of the version before the open one */
+	struct slot_page *made;	       /* pages of the open version */
+	size_t bytes;		       /* but for leaves */
 };
 
 extern const struct slot_table_ops slot_table_scalar, slot_table_avx2, slot_table_avx512;

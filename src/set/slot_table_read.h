@@ -67,7 +67,7 @@ static void word_prefetch(uint64_t word, unsigned x)
 		__builtin_prefetch(leaf + 64);
 }
 
-static uint64_t lookup_paged(const struct slot_table *t, const uint8_t *keys, size_t stride,
+static uint64_t lookup_paged(const struct slot_root *root, const uint8_t *keys, size_t stride,
 			     uint64_t mask)
 {
 	const uint64_t *at[64];
@@ -77,7 +77,7 @@ static uint64_t lookup_paged(const struct slot_table *t, const uint8_t *keys, si
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		uint32_t x = be32_load(keys + i * stride);
-		page_word w = __atomic_load_n(&t->page[x >> 24], __ATOMIC_ACQUIRE);
+		page_word w = root->page[x >> 24];
 		const uint64_t *page = slot_leaf(w);
 		found |= (w >> 2 & 1) << i;
 		low[i] = (uint16_t)x;
@@ -86,7 +86,7 @@ static uint64_t lookup_paged(const struct slot_table *t, const uint8_t *keys, si
 	}
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		word[i] = __atomic_load_n(at[i], __ATOMIC_ACQUIRE);
+		word[i] = *at[i];
 		word_prefetch(word[i], low[i]);
 	}
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
@@ -96,16 +96,16 @@ static uint64_t lookup_paged(const struct slot_table *t, const uint8_t *keys, si
 	return found;
 }
 
-static uint64_t lookup_short(const struct slot_table *t, const uint8_t *keys, size_t stride,
-			     uint64_t mask)
+static uint64_t lookup_short(const struct slot_root *root, unsigned key_len, const uint8_t *keys,
+			     size_t stride, uint64_t mask)
 {
-	const uint64_t *page = slot_leaf(__atomic_load_n(&t->page[0], __ATOMIC_ACQUIRE));
-	uint64_t word = page ? __atomic_load_n(page, __ATOMIC_ACQUIRE) : 0, found = 0;
+	const uint64_t *page = slot_leaf(root->page[0]);
+	uint64_t word = page ? *page : 0, found = 0;
 
 	for (uint64_t rest = slot_leaf(word) ? mask : 0; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		const uint8_t *key = keys + i * stride;
-		unsigned x = t->key_len == 2 ? be16_load(key) : *key;
+		unsigned x = key_len == 2 ? be16_load(key) : *key;
 		found |= (uint64_t)word_has(word, x) << i;
 	}
 	return found;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_interval_map: interval maps and sets with lifetimes, with keys of 4, 8 and 16 bytes: what
+ * has an element behind each range.
+ *
+ * Prefixes have random lengths; what would lie over another element is drawn again. Half of the
+ * keys looked up are random, half lie in an element.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "set/set.h"
+
+enum { KEYS = 1 << 19, KEY_MOST = 16, BURST = 64, UPDATES = 10000 };
+
+struct range {
+	uint8_t lo[KEY_MOST], hi[KEY_MOST];
+};
+
+struct input {
+	const char *name;
+	unsigned len;		   /* of a key */
+	unsigned shortest, spread; /* lengths of prefixes, in bits */
+	bool map;
+	size_t n;
+	struct range *r;
+	uint64_t random;
+};
+
+static void random_key(struct input *in, uint8_t *key)
+{
+	uint64_t a = bench_random(&in->random), b = bench_random(&in->random);
+
+	be_store(key, in->len == 4 ? a >> 32 : a, MIN(in->len, 8U));
+	if (in->len > 8) {
+		be_store(key + 8, b, 8);
+		key[0] = 0x20 | (key[0] & 0xf); /* as in the Internet */
+	}
+}
+
+static void random_range(struct input *in, struct range *r)
+{
+	unsigned bits = in->shortest + (unsigned)(bench_random(&in->random) % in->spread);
+
+	random_key(in, r->lo);
+	for (unsigned i = 0; i < in->len; i++) {
+		unsigned keep = bits <= 8 * i ? 0 : MIN(bits - 8 * i, 8U);
+		uint8_t rest = (uint8_t)(0xff >> keep);
+		r->lo[i] &= (uint8_t)~rest;
+		r->hi[i] = r->lo[i] | rest;
+	}
+}
+
+static int change(struct set *s, const struct input *in, const struct range *r, bool add)
+{
+	uint32_t data = 1;
+	struct set_item item = {.lo = r->lo,
+				.hi = r->hi,
+				.data = in->map ? &data : NULL,
+				.timeout_ns = in->map || !add ? 0 : 1000000};
+
+	return add ? set_add(s, &item, SET_ADD_EXCL, 0, NULL) : set_delete(s, &item, 0);
+}
+
+static struct set *load(struct input *in)
+{
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {(uint8_t)in->len},
+			     .interval = true,
+			     .timeout = !in->map,
+			     .data_len = in->map ? 4 : 0};
+	struct set *s;
+	size_t before = bench_memory(), refused = 0;
+	uint64_t start = bench_ran();
+
+	if (set_new(&d, &s))
+		return NULL;
+	for (size_t i = 0; i < in->n;) {
+		random_range(in, &in->r[i]);
+		if (!change(s, in, &in->r[i], true))
+			i++;
+		else if (++refused > 20 * in->n)
+			return NULL;
+	}
+	bench_row(in->name, "load", "tamis", (double)(bench_ran() - start) / 1e6, "ms");
+	bench_row(in->name, "memory of an element", "tamis",
+		  (double)(bench_memory() - before) / (double)in->n, "bytes");
+	return s;
+}
+
+static void lookups(struct input *in, struct set *s)
+{
+	uint8_t *keys = malloc((size_t)KEYS * in->len);
+	double burst[BENCH_RUNS], single[BENCH_RUNS];
+	static const uint64_t now[BURST];
+	struct set_elem *hit[BURST];
+
+	for (size_t i = 0; i < KEYS; i++) {
+		uint8_t *k = keys + i * in->len;
+		const struct range *r = &in->r[bench_random(&in->random) % in->n];
+		random_key(in, k);
+		for (unsigned b = 0; i % 2 && b < in->len; b++)
+			k[b] = r->lo[b] | (k[b] & (r->hi[b] - r->lo[b]));
+	}
+	for (unsigned run = 0; run < BENCH_RUNS; run++) {
+		uint64_t t0 = bench_ran();
+		for (size_t i = 0; i < KEYS; i += BURST)
+			set_lookup(s, keys + i * in->len, in->len, ~0ULL, now, hit);
+		uint64_t t1 = bench_ran();
+		for (size_t i = 0; i < KEYS; i++)
+			set_lookup(s, keys + i * in->len, in->len, 1, now, hit);
+		uint64_t t2 = bench_ran();
+		burst[run] = (double)(t1 - t0) / KEYS;
+		single[run] = (double)(t2 - t1) / KEYS;
+	}
+	bench_row(in->name, "lookup, burst of 64", "tamis", bench_median(burst, BENCH_RUNS), "ns");
+	bench_row(in->name, "lookup, one at a time", "tamis", bench_median(single, BENCH_RUNS),
+		  "ns");
+	free(keys);
+}
+
+struct updating {
+	const struct input *in;
+	struct set *s;
+	const struct range *r[UPDATES];
+};
+
+static int update(void *ctx, size_t i)
+{
+	struct updating *u = ctx;
+	return change(u->s, u->in, u->r[i / 2], i % 2);
+}
+
+/* Random elements out and in again. */
+static void updates(struct input *in, struct set *s)
+{
+	static struct updating u;
+
+	u = (struct updating){in, s};
+	for (size_t i = 0; i < UPDATES; i++)
+		u.r[i] = &in->r[bench_random(&in->random) % in->n];
+	bench_updates(in->name, "tamis", 2 * UPDATES, update, &u);
+}
+
+static void bench_map(const char *name, unsigned len, unsigned shortest, unsigned spread, bool map,
+		      size_t n)
+{
+	struct input in = {.name = name,
+			   .len = len,
+			   .shortest = shortest,
+			   .spread = spread,
+			   .map = map,
+			   .n = n,
+			   .r = calloc(n, sizeof(*in.r)),
+			   .random = 11};
+	struct set *s = load(&in);
+
+	if (s) {
+		lookups(&in, s);
+		updates(&in, s);
+	}
+	set_free(s);
+	free(in.r);
+}
+
+void bench_interval_map(void)
+{
+	bench_map("interval map, ipv4, 100K", 4, 16, 17, true, 100000);
+	bench_map("interval map, ipv4, 1000K", 4, 22, 11, true, 1000000);
+	bench_map("interval timeouts, ipv4, 1000K", 4, 22, 11, false, 1000000);
+	bench_map("interval map, 8 bytes, 1000K", 8, 24, 41, true, 1000000);
+	bench_map("interval map, ipv6, 100K", 16, 20, 45, true, 100000);
+	bench_map("interval map, ipv6, 1000K", 16, 28, 101, true, 1000000);
+}
