@@ -3,7 +3,7 @@
  * feed: hands the packets of a capture to an engine.
  *
  * Interface names of the capture become indexes of the engine as they turn up. A name that cannot
- * be one of Linux (empty, longer than 15 bytes) counts as not known. One thread.
+ * be one (empty, longer than 63 bytes) counts as not known. One thread.
  */
 #ifndef TAMIS_CMD_FEED_H
 #define TAMIS_CMD_FEED_H

@@ -120,7 +120,7 @@ static int engine_start(struct replay *r)
 	}
 	err = feed_init(&r->feed, r->engine, r->o->iif, r->o->oif);
 	if (err == -EINVAL)
-		complain("--iif, --oif: an interface name has 1 to 15 bytes");
+		complain("--iif, --oif: an interface name has 1 to 63 bytes");
 	else if (err)
 		complain_error(NULL, err);
 	if (err)

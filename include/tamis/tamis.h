@@ -121,8 +121,8 @@ TAMIS_API int tamis_local_add(struct tamis *t, const char *prefix);
 
 /*
  * The index that an interface name has here, for struct tamis_packet; a name not seen before gets
- * one. "lo" is 1. 0, -EINVAL for an empty name or one of more than 15 bytes, -ENOSPC beyond
- * TAMIS_INTERFACES_MAX names, -ENOMEM.
+ * one. "lo" is 1; no rule can name one of more than 15 bytes, ACLs can. 0, -EINVAL for an empty name
+ * or one of more than 63 bytes, -ENOSPC beyond TAMIS_INTERFACES_MAX names, -ENOMEM.
  */
 enum { TAMIS_INTERFACES_MAX = 65536 };
 TAMIS_API int tamis_interface_find(struct tamis *t, const char *name, uint32_t *index);

@@ -127,6 +127,22 @@ void ct_track(struct ct_table *t, const struct burst *b, burst_mask mask, burst_
 	      struct ct_burst *cb);
 
 /*
+ * Flows that begin only where somebody says so, in zones: equal tuples in two zones are two flows.
+ * A table is used with ct_track() (zone 0) or with these two.
+ *
+ * ct_follow() finds the flows of the packets of mask, as ct_track() does, but begins none: packets
+ * without one are invalid. ct_begin() begins one with packet i, which has none, and confirms it: 0,
+ * -EINVAL for a packet that begins no flow, -ENOSPC if the table is full, -ENOMEM.
+ */
+void ct_follow(struct ct_table *t, const struct burst *b, burst_mask mask, uint16_t zone,
+	       struct ct_burst *cb);
+int ct_begin(struct ct_table *t, const struct burst *b, unsigned i, uint16_t zone,
+	     struct ct_burst *cb);
+
+/* A lifetime of flows that begin or are refreshed from now on. */
+void ct_timeout_set(struct ct_table *t, enum ct_timeout which, uint64_t ns);
+
+/*
  * The path has ended for the packets of mask, well for those of accepted. Flows of these are
  * confirmed; a flow still unconfirmed that begins in mask is taken away, and cb->flow with it.
  */
@@ -155,7 +171,7 @@ struct ct_tuple {
 	uint16_t sport, dport;	      /* 0 where the protocol has none */
 	uint8_t family;		      /* 4 or 6 */
 	uint8_t l4proto;
-	uint8_t zero[2];
+	uint16_t zone; /* of ct_follow(); else 0 */
 };
 
 const struct ct_tuple *ct_flow_tuple(const struct ct_flow *f, enum ct_direction dir);

@@ -262,6 +262,13 @@ void table_bury(struct ct_table *t)
 	}
 }
 
+/* Flows refreshed before stand in the queue behind their turn: they are found expired when they are
+ * looked up, or go when those before them do. */
+void ct_timeout_set(struct ct_table *t, enum ct_timeout which, uint64_t ns)
+{
+	t->config.timeout_ns[which] = ns;
+}
+
 unsigned ct_gc(struct ct_table *t, uint64_t now, unsigned budget)
 {
 	table_bury(t);

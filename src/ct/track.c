@@ -8,6 +8,12 @@
 enum { ICMP_HEADER = 8, REDIRECT_FIXED = 40, OPTION_REDIRECTED = 4 };
 enum { ICMP6_ERRORS_END = 128, ICMP6_REDIRECT = 137 };
 
+/* Which flows are looked at: those of a zone, and whether a packet may begin one. */
+struct scope {
+	uint16_t zone;
+	bool begin;
+};
+
 static void outcome(struct ct_burst *cb, unsigned i, enum ct_state state, struct ct_flow *f,
 		    enum ct_direction dir)
 {
@@ -53,12 +59,13 @@ static bool icmp6_is_untracked(uint8_t type)
  * An error belongs to the flow of the packet that it quotes, if it goes to that packet's sender.
  */
 static void track_error(struct ct_table *t, const struct burst *b, unsigned i, uint8_t family,
-			uint32_t quote_off, struct ct_burst *cb)
+			uint32_t quote_off, struct scope scope, struct ct_burst *cb)
 {
 	struct ct_tuple quoted, answer;
 
 	if (!tuple_of_quote(b, i, family, quote_off, &quoted) || !tuple_invert(&quoted, &answer))
 		return;
+	answer.zone = scope.zone;
 	struct node *n = table_find(t, &answer, b->time[i]);
 	if (!n || memcmp(n->tuple.daddr, b->daddr[i], family == 4 ? 4 : 16))
 		return;
@@ -67,7 +74,7 @@ static void track_error(struct ct_table *t, const struct burst *b, unsigned i, u
 
 /* The packet that an ICMPv6 redirect quotes is in one of its options. */
 static void track_redirect(struct ct_table *t, const struct burst *b, unsigned i,
-			   struct ct_burst *cb)
+			   struct scope scope, struct ct_burst *cb)
 {
 	const uint8_t *ip = burst_at(b, i, b->nh_off[i], 8);
 	uint32_t off = b->th_off[i] + REDIRECT_FIXED;
@@ -79,7 +86,7 @@ static void track_redirect(struct ct_table *t, const struct burst *b, unsigned i
 		if (!opt || !opt[1])
 			return;
 		if (opt[0] == OPTION_REDIRECTED) {
-			track_error(t, b, i, 6, off + 8, cb);
+			track_error(t, b, i, 6, off + 8, scope, cb);
 			return;
 		}
 		off += opt[1] * 8U;
@@ -87,7 +94,8 @@ static void track_redirect(struct ct_table *t, const struct burst *b, unsigned i
 }
 
 /* True if the packet was an ICMP message that begins no flow: everything is said of it. */
-static bool track_icmp(struct ct_table *t, const struct burst *b, unsigned i, struct ct_burst *cb)
+static bool track_icmp(struct ct_table *t, const struct burst *b, unsigned i, struct scope scope,
+		       struct ct_burst *cb)
 {
 	bool v4 = b->has[HAS_IPV4] >> i & 1;
 	uint32_t quote_off = b->th_off[i] + ICMP_HEADER;
@@ -95,7 +103,7 @@ static bool track_icmp(struct ct_table *t, const struct burst *b, unsigned i, st
 	if (v4 && b->has[HAS_ICMP] >> i & 1) {
 		if (!icmp_is_error(b->icmp_type[i]))
 			return false;
-		track_error(t, b, i, 4, quote_off, cb);
+		track_error(t, b, i, 4, quote_off, scope, cb);
 		return true;
 	}
 	if (!v4 && b->has[HAS_ICMPV6] >> i & 1) {
@@ -103,9 +111,9 @@ static bool track_icmp(struct ct_table *t, const struct burst *b, unsigned i, st
 		if (icmp6_is_untracked(type))
 			outcome(cb, i, CT_UNTRACKED, NULL, CT_ORIGINAL);
 		else if (type == ICMP6_REDIRECT)
-			track_redirect(t, b, i, cb);
+			track_redirect(t, b, i, scope, cb);
 		else if (type < ICMP6_ERRORS_END)
-			track_error(t, b, i, 6, quote_off, cb);
+			track_error(t, b, i, 6, quote_off, scope, cb);
 		else
 			return false;
 		return true;
@@ -116,11 +124,15 @@ static bool track_icmp(struct ct_table *t, const struct burst *b, unsigned i, st
 /* --- flows ---------------------------------------------------------------------------------- */
 
 static void track_later_fragment(struct ct_table *t, const struct burst *b, unsigned i,
-				 struct ct_burst *cb)
+				 struct scope scope, struct ct_burst *cb)
 {
-	const struct ct_tuple *tuple = frag_recall(t->frags, b, i);
-	struct node *n = tuple ? table_find(t, tuple, b->time[i]) : NULL;
+	const struct ct_tuple *first = frag_recall(t->frags, b, i);
 
+	if (!first)
+		return;
+	struct ct_tuple tuple = *first;
+	tuple.zone = scope.zone;
+	struct node *n = table_find(t, &tuple, b->time[i]);
 	if (!n)
 		return;
 	outcome(cb, i, flow_state(node_flow(n), n->dir), node_flow(n), n->dir);
@@ -147,13 +159,15 @@ static void begin_flow(struct ct_table *t, struct proto_packet *p, struct ct_bur
 	account(p->b, p->i, f, CT_ORIGINAL);
 }
 
-static void track_packet(struct ct_table *t, const struct burst *b, unsigned i, struct ct_burst *cb)
+static void track_packet(struct ct_table *t, const struct burst *b, unsigned i, struct scope scope,
+			 struct ct_burst *cb)
 {
 	struct ct_tuple tuple;
 	struct proto_packet p = {.b = b, .i = i, .tuple = &tuple, .now = b->time[i]};
 
 	if (!tuple_of_packet(b, i, &tuple) || !proto_valid(&p))
 		return;
+	tuple.zone = scope.zone;
 	struct node *n = table_find(t, &tuple, p.now);
 	if (n) {
 		struct ct_flow *f = node_flow(n);
@@ -173,7 +187,7 @@ static void track_packet(struct ct_table *t, const struct burst *b, unsigned i, 
 			n = NULL;
 		}
 	}
-	if (!n)
+	if (!n && scope.begin)
 		begin_flow(t, &p, cb);
 	if (cb->flow[i] && b->has[HAS_FRAG] >> i & 1)
 		frag_remember(t->frags, b, i, &tuple);
@@ -187,8 +201,8 @@ void ct_burst_init(struct ct_burst *cb)
 	cb->full = 0;
 }
 
-void ct_track(struct ct_table *t, const struct burst *b, burst_mask mask, burst_mask notrack,
-	      struct ct_burst *cb)
+static void track(struct ct_table *t, const struct burst *b, burst_mask mask, burst_mask notrack,
+		  struct scope scope, struct ct_burst *cb)
 {
 	burst_mask ip = b->has[HAS_IPV4] | b->has[HAS_IPV6];
 	unsigned i;
@@ -202,10 +216,35 @@ void ct_track(struct ct_table *t, const struct burst *b, burst_mask mask, burst_
 		else if (!(ip >> i & 1))
 			continue;
 		else if (b->has[HAS_LATER_FRAG] >> i & 1)
-			track_later_fragment(t, b, i, cb);
-		else if (!track_icmp(t, b, i, cb))
-			track_packet(t, b, i, cb);
+			track_later_fragment(t, b, i, scope, cb);
+		else if (!track_icmp(t, b, i, scope, cb))
+			track_packet(t, b, i, scope, cb);
 	}
+}
+
+void ct_track(struct ct_table *t, const struct burst *b, burst_mask mask, burst_mask notrack,
+	      struct ct_burst *cb)
+{
+	track(t, b, mask, notrack, (struct scope){0, true}, cb);
+}
+
+void ct_follow(struct ct_table *t, const struct burst *b, burst_mask mask, uint16_t zone,
+	       struct ct_burst *cb)
+{
+	track(t, b, mask, 0, (struct scope){zone, false}, cb);
+}
+
+int ct_begin(struct ct_table *t, const struct burst *b, unsigned i, uint16_t zone,
+	     struct ct_burst *cb)
+{
+	burst_mask bit = UINT64_C(1) << i;
+	uint64_t full = t->stats.full;
+
+	track(t, b, bit, 0, (struct scope){zone, true}, cb);
+	ct_finish(t, cb, bit, bit);
+	if (cb->full & bit)
+		return t->stats.full != full ? -ENOSPC : -ENOMEM;
+	return cb->flow[i] && cb->state[i] != CT_RELATED ? 0 : -EINVAL;
 }
 
 void ct_finish(struct ct_table *t, struct ct_burst *cb, burst_mask mask, burst_mask accepted)

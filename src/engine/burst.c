@@ -146,6 +146,55 @@ static void totals_add(struct tamis *t, const struct tamis_burst *b)
 	}
 }
 
+/* The ruleset's part. */
+static void judge(struct tamis_burst *b, const struct eval_input *in)
+{
+	if (in->root)
+		eval_run(b->engine->eval, in, &b->result);
+	else
+		b->result.accepted = in->mask;
+}
+
+static void result_add(struct eval_result *to, const struct eval_result *r)
+{
+	to->accepted |= r->accepted;
+	to->dropped |= r->dropped;
+	to->rejected |= r->rejected;
+	to->queued |= r->queued;
+	to->stolen |= r->stolen;
+	to->malformed |= r->malformed;
+	to->changed |= r->changed;
+}
+
+/* ACLs where the packets arrive, the ruleset, ACLs where they leave; one packet after the other
+ * where what one does can matter to the next. */
+static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
+{
+	struct acl_path *acl = b->engine->acl;
+	struct eval_result *r = &b->result, whole = {0};
+	bool exact = in->exact || (in->root && in->root->exact) || acl_path_exact(acl);
+	burst_mask arrive = 0, leave = 0, denied;
+
+	for (unsigned i = 0; i < b->b.n; i++) {
+		arrive |= (burst_mask)(b->path[i] != EVAL_PATH_OUTPUT) << i;
+		leave |= (burst_mask)(b->path[i] != EVAL_PATH_INPUT) << i;
+	}
+	for (burst_mask rest = all_of(&b->b), now; rest; rest &= ~now) {
+		now = exact ? rest & -rest : rest;
+		denied = acl_path_run(acl, &b->b, now & arrive, TAMIS_ACL_INPUT, &b->err);
+		in->mask = now & ~denied;
+		judge(b, in);
+		r->dropped |= denied;
+		denied = acl_path_run(acl, &b->b, r->accepted & leave, TAMIS_ACL_OUTPUT, &b->err);
+		r->accepted &= ~denied;
+		r->dropped |= denied;
+		result_add(&whole, r);
+		r->dropped = 0;
+	}
+	acl_path_collect(acl, b->engine->now, COLLECT_BUDGET);
+	result_add(r, &whole);
+}
+
 int tamis_burst_run(struct tamis_burst *b)
 {
 	struct tamis *t = b->engine;
@@ -175,13 +224,14 @@ int tamis_burst_run(struct tamis_burst *b)
 		return 0;
 	burst_parse(&b->b);
 	paths_choose(b);
-	in.mask = all_of(&b->b);
 	b->result = (struct eval_result){0};
 	b->err = 0;
-	if (root)
-		eval_run(t->eval, &in, &b->result);
-	else
-		b->result.accepted = in.mask;
+	if (t->acl && acl_path_bound(t->acl)) {
+		judge_with_acls(b, &in);
+	} else {
+		in.mask = all_of(&b->b);
+		judge(b, &in);
+	}
 	if (stats->no_memory != no_memory)
 		b->err = -ENOMEM;
 	t->totals.not_tracked = stats->not_tracked;

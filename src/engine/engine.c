@@ -18,6 +18,8 @@ static uint32_t env_ifindex(void *arg, const char *name, size_t len)
 	struct tamis *t = arg;
 	uint32_t index;
 
+	if (len >= INTERFACE_NAME_LEN)
+		return 0;
 	return interface_intern(t->interfaces, name, len, &index) ? 0 : index;
 }
 
@@ -100,6 +102,7 @@ void tamis_free(struct tamis *t)
 	compile_free(t->compile);
 	model_free(t->model);
 	ct_table_free(t->ct);
+	acl_path_free(t->acl);
 	local_free(&t->local);
 	interface_table_free(t->interfaces);
 	arena_free(&t->names_arena);

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "compile/compile.h"
 #include "ct/ct.h"
+#include "engine/acl_path.h"
 #include "engine/interface.h"
 #include "engine/local.h"
 #include "eval/eval.h"
@@ -33,6 +34,7 @@ struct tamis {
 	struct compile *compile;
 	struct eval *eval;
 	struct ct_table *ct;
+	struct acl_path *acl; /* NULL until there is one to ask for */
 	enum tamis_path path;
 	uint64_t now; /* of the latest packet or load */
 

@@ -9,8 +9,8 @@
 
 /* The map's keys must stay where they are, which the array's do not. */
 struct entry {
-	char name[INTERFACE_NAME_LEN];
 	uint32_t index;
+	char name[];
 };
 
 struct interface_table {
@@ -58,7 +58,7 @@ int interface_intern(struct interface_table *t, const char *name, size_t len, ui
 		*index = e->index;
 		return 0;
 	}
-	if (!len || len >= INTERFACE_NAME_LEN || memchr(name, '\0', len))
+	if (!len || len > INTERFACE_NAME_MAX || memchr(name, '\0', len))
 		return -EINVAL;
 	if (t->entries.n >= TAMIS_INTERFACES_MAX)
 		return -ENOSPC;
@@ -68,7 +68,7 @@ int interface_intern(struct interface_table *t, const char *name, size_t len, ui
 		err = vec_reserve(&t->entries, t->entries.n + 1);
 	if (err)
 		return err;
-	e = calloc(1, sizeof(*e));
+	e = calloc(1, sizeof(*e) + len + 1);
 	if (!e)
 		return -ENOMEM;
 	memcpy(e->name, name, len);
@@ -77,7 +77,9 @@ int interface_intern(struct interface_table *t, const char *name, size_t len, ui
 		free(e);
 		return err;
 	}
-	memcpy(t->names[t->entries.n], e->name, INTERFACE_NAME_LEN);
+	memset(t->names[t->entries.n], 0, INTERFACE_NAME_LEN);
+	if (len < INTERFACE_NAME_LEN)
+		memcpy(t->names[t->entries.n], name, len);
 	t->entries.items[t->entries.n++] = e;
 	e->index = (uint32_t)t->entries.n;
 	*index = e->index;

@@ -13,7 +13,7 @@ MAY = {
     "packet": ["base"],
     "lang": ["base"],
     "set": ["rcu", "base"],
-    "acl": ["rcu", "base"],
+    "acl": ["rcu", "base", "tamis"],
     "ct": ["rcu", "packet", "base"],
     "state": ["base"],
     "model": ["lang", "set", "state", "base"],

@@ -150,7 +150,7 @@ def usage_errors():
                  ["replay", "-f", RULES, "-w", "-", CAPTURE], ["replay", "-f", RULES, "--dropped", "-", CAPTURE],
                  ["replay", "-f", RULES, "-w", "x", "--dropped", "x", CAPTURE],
                  ["replay", "-f", RULES, "--local", "10.0.0.0/40", CAPTURE],
-                 ["replay", "-f", RULES, "--iif", "a-name-that-is-too-long", CAPTURE],
+                 ["replay", "-f", RULES, "--iif", "a-name-that-is-too-long" * 3, CAPTURE],
                  ["check"], ["check", "rules.nft"], ["check", "-j", "-f", RULES], ["list", "-f", RULES, "--top", "3"]):
         out, err = tamis(*args, status=1)
         same(out, "")

@@ -11,6 +11,7 @@
 static void names(void **state)
 {
 	struct interface_table *t;
+	char longest[INTERFACE_NAME_MAX + 1];
 	uint32_t lo, eth0, again;
 
 	assert_int_equal(interface_table_new(&t), 0);
@@ -27,10 +28,16 @@ static void names(void **state)
 			    INTERFACE_NAME_LEN);
 	again = 77;
 	assert_int_equal(interface_intern(t, "", 0, &again), -EINVAL);
-	assert_int_equal(interface_intern(t, "sixteen_bytes_xx", 16, &again), -EINVAL);
+	memset(longest, 'x', sizeof(longest));
+	assert_int_equal(interface_intern(t, longest, INTERFACE_NAME_MAX + 1, &again), -EINVAL);
 	assert_int_equal(interface_intern(t, "a\0b", 3, &again), -EINVAL);
 	assert_int_equal(again, 77);
 	assert_int_equal(interface_intern(t, "fifteen_bytes_x", 15, &again), 0);
+	assert_string_equal(interface_names(t)[again - 1], "fifteen_bytes_x");
+	assert_int_equal(interface_intern(t, "GigabitEthernet3/0/0", 20, &eth0), 0);
+	assert_string_equal(interface_name(t, eth0), "GigabitEthernet3/0/0");
+	assert_string_equal(interface_names(t)[eth0 - 1], ""); /* no rule means it */
+	assert_int_equal(interface_intern(t, longest, INTERFACE_NAME_MAX, &again), 0);
 	interface_table_free(t);
 	interface_table_free(NULL);
 }

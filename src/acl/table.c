@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table: pairs of classifiers, and where entries stand in them; see acl_int.h. */
+#include <stdlib.h>
+
+#include "acl/acl_int.h"
+
+int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind)
+{
+	struct classifier_config config = {
+		.rcu = a->rcu, .version = &a->version, .release = acl_entry_released, .ctx = a};
+	int err = classifier_new(&config, &t->plane[PLANE_WHOLE]);
+
+	if (!err && kind == ACL_IP)
+		err = classifier_new(&config, &t->plane[PLANE_FRAGMENT]);
+	if (err)
+		acl_table_release(t);
+	return err;
+}
+
+void acl_table_release(struct acl_table *t)
+{
+	for (unsigned p = 0; p < PLANES; p++) {
+		classifier_free(t->plane[p]);
+		t->plane[p] = NULL;
+	}
+}
+
+struct acl_table *acl_place_table(const struct acl_place *p)
+{
+	return p->link ? &p->link->ctx->table : p->entry->acl->table;
+}
+
+int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *const next[PLANES])
+{
+	struct acl_place *place = calloc(1, sizeof(*place));
+	struct cls_cond conds[RULE_CONDS_MAX];
+	struct cls_rule rule;
+
+	if (!place)
+		return -ENOMEM;
+	*place = (struct acl_place){.entry = e, .link = link, .next = e->places};
+	struct acl_table *t = acl_place_table(place);
+	int err = acl_table_touch(e->acl->acls, t);
+
+	for (unsigned p = 0; !err && p < PLANES && t->plane[p]; p++) {
+		bool any = acl_rule_conds(&e->rule, e->acl->kind, p, conds, &rule);
+
+		err = classifier_insert(t->plane[p], next[p], any ? &rule : NULL, e, &place->at[p]);
+		if (!err)
+			e->refs++;
+	}
+	if (err)
+		free(place);
+	else
+		e->places = place;
+	return err;
+}
+
+struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link)
+{
+	struct acl_place *p = e->places;
+
+	while (p && p->link != link)
+		p = p->next;
+	return p;
+}
+
+struct acl_place *acl_place_take(struct acl_entry *e, const struct acl_link *link)
+{
+	struct acl_place **at = &e->places;
+
+	while (*at && (*at)->link != link)
+		at = &(*at)->next;
+	struct acl_place *p = *at;
+	if (p)
+		*at = p->next;
+	return p;
+}
+
+int acl_table_make(struct acl *acl)
+{
+	static struct cls_entry *const at_end[PLANES];
+	struct tamis_acls *a = acl->acls;
+
+	if (acl->table)
+		return 0;
+	struct acl_table *t = calloc(1, sizeof(*t));
+	int err = t ? acl_table_init(a, t, acl->kind) : -ENOMEM;
+	if (!err)
+		err = acl_undo_push(a, UNDO_TABLE_ADD, acl, NULL);
+	if (err) {
+		if (t)
+			acl_table_release(t);
+		free(t);
+		return err;
+	}
+	acl->table = t;
+	for (struct list *l = acl->entries.next; !err && l != &acl->entries; l = l->next)
+		err = acl_place_add(container_of(l, struct acl_entry, in_acl), NULL, at_end);
+	return err;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* acl_path: see acl_path.h; also the public functions about interfaces and sessions. */
+#include "engine/acl_path.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "acl/acl_lookup.h"
+#include "base/vec.h"
+#include "ct/ct.h"
+#include "engine/engine.h"
+
+enum { SESSIONS_MAX = 1000000, ARP_SENDER_MAC = 8, ARP_SENDER_IP = 14, ARP_SIZE = 28 };
+enum { ETH_IPV4 = 0x0800, ETH_IPV6 = 0x86dd, ETH_SOURCE = 6 };
+#define NS_PER_S UINT64_C(1000000000)
+
+/* What packets met in one direction. */
+struct face {
+	struct tamis_acl_context *ctx;
+	uint16_t *ethertypes;
+	size_t n_ethertypes;
+	struct tamis_count permitted, denied, session, unmatched, ethertype_denied;
+};
+
+struct iface {
+	uint32_t index;
+	struct face face[2];
+	uint32_t macip;
+	struct tamis_count macip_permitted, macip_denied;
+};
+
+struct acl_path {
+	struct tamis_acls *acls;
+	struct tamis_acl_worker *worker;
+	struct ct_table *sessions;
+	uint32_t timeout[TAMIS_ACL_TIMEOUTS];
+	VEC(struct iface *) ifaces; /* in the order in which they were first named */
+	VEC(struct iface *) by_index;
+	struct ct_burst flows;
+	struct acl_keys keys;
+	struct tamis_acl_hit hits[BURST_MAX];
+};
+
+/* Which of the timeouts of VPP one of conntrack's is. */
+static enum tamis_acl_timeout timeout_kind(enum ct_timeout which)
+{
+	if (which == CT_TIMEOUT_TCP_ESTABLISHED)
+		return TAMIS_ACL_TCP_IDLE;
+	return which <= CT_TIMEOUT_TCP_UNACK ? TAMIS_ACL_TCP_TRANSIENT : TAMIS_ACL_UDP_IDLE;
+}
+_Static_assert(CT_TIMEOUT_TCP_SYN_SENT == 0 && CT_TIMEOUT_UDP_UNREPLIED == CT_TIMEOUT_TCP_UNACK + 1,
+	       "those of TCP are the first");
+
+static void timeouts_apply(struct acl_path *p)
+{
+	for (unsigned i = 0; i < CT_TIMEOUTS_N; i++)
+		ct_timeout_set(p->sessions, (enum ct_timeout)i,
+			       p->timeout[timeout_kind((enum ct_timeout)i)] * NS_PER_S);
+}
+
+int acl_path_new(struct acl_path **out)
+{
+	struct acl_path *p = calloc(1, sizeof(*p));
+	struct ct_config config;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->timeout[TAMIS_ACL_UDP_IDLE] = 600;
+	p->timeout[TAMIS_ACL_TCP_IDLE] = 24 * 3600;
+	p->timeout[TAMIS_ACL_TCP_TRANSIENT] = 120;
+	ct_config_default(&config);
+	config.max_flows = SESSIONS_MAX;
+	err = ct_table_new(&config, &p->sessions);
+	if (!err)
+		err = tamis_acls_new(NULL, &p->acls);
+	if (!err)
+		err = tamis_acl_worker_new(p->acls, "engine", &p->worker);
+	if (err) {
+		acl_path_free(p);
+		return err;
+	}
+	timeouts_apply(p);
+	ct_burst_init(&p->flows);
+	*out = p;
+	return 0;
+}
+
+void acl_path_free(struct acl_path *p)
+{
+	if (!p)
+		return;
+	vec_foreach (&p->ifaces, i) {
+		for (unsigned d = 0; d < 2; d++) {
+			tamis_acl_context_free((*i)->face[d].ctx);
+			free((*i)->face[d].ethertypes);
+		}
+		free(*i);
+	}
+	vec_free(&p->ifaces);
+	vec_free(&p->by_index);
+	tamis_acl_worker_free(p->worker);
+	tamis_acls_free(p->acls);
+	ct_table_free(p->sessions);
+	free(p);
+}
+
+bool acl_path_exact(const struct acl_path *p)
+{
+	return acls_reflect(p->acls);
+}
+
+void acl_path_collect(struct acl_path *p, uint64_t now, unsigned budget)
+{
+	ct_gc(p->sessions, now, budget);
+}
+
+/* --- interfaces ----------------------------------------------------------------------------- */
+
+static int iface_of(struct acl_path *p, uint32_t index, struct iface **out)
+{
+	int err;
+
+	if (!index || index > TAMIS_INTERFACES_MAX)
+		return -EINVAL;
+	if (index < p->by_index.n && p->by_index.items[index]) {
+		*out = p->by_index.items[index];
+		return 0;
+	}
+	err = vec_reserve(&p->by_index, index + 1);
+	if (!err)
+		err = vec_reserve(&p->ifaces, p->ifaces.n + 1);
+	if (err)
+		return err;
+	struct iface *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->index = index;
+	f->macip = TAMIS_ACL_END;
+	while (p->by_index.n <= index)
+		p->by_index.items[p->by_index.n++] = NULL;
+	p->by_index.items[index] = f;
+	p->ifaces.items[p->ifaces.n++] = f;
+	*out = f;
+	return 0;
+}
+
+static bool face_judges(const struct face *f)
+{
+	return f->ctx && !acl_context_empty(f->ctx);
+}
+
+static bool iface_judges(const struct iface *f, enum tamis_acl_direction dir)
+{
+	return face_judges(&f->face[dir]) || (dir == TAMIS_ACL_INPUT && f->macip != TAMIS_ACL_END);
+}
+
+static bool iface_bound(const struct iface *f)
+{
+	return iface_judges(f, TAMIS_ACL_INPUT) || iface_judges(f, TAMIS_ACL_OUTPUT);
+}
+
+bool acl_path_bound(const struct acl_path *p)
+{
+	for (size_t i = 0; i < p->ifaces.n; i++)
+		if (iface_bound(p->ifaces.items[i]))
+			return true;
+	return false;
+}
+
+/* The one interface that has something bound; NULL if there are several. */
+static struct iface *iface_only(const struct acl_path *p)
+{
+	struct iface *only = NULL;
+
+	for (size_t i = 0; i < p->ifaces.n; i++) {
+		if (!iface_bound(p->ifaces.items[i]))
+			continue;
+		if (only)
+			return NULL;
+		only = p->ifaces.items[i];
+	}
+	return only;
+}
+
+/* --- packets -------------------------------------------------------------------------------- */
+
+static void count_all(struct tamis_count *c, const struct burst *b, burst_mask mask)
+{
+	unsigned i;
+
+	burst_foreach (mask, i) {
+		c->packets++;
+		c->bytes += b->l3len[i];
+	}
+}
+
+static void hit_count(struct acl_path *p, const struct burst *b, unsigned i)
+{
+	tamis_acl_count(p->worker, p->hits[i].entry, b->l3len[i]);
+}
+
+/* Sender's addresses of packet i for a MAC-IP ACL; the family, 0 if it knows no such protocol. */
+static unsigned sender_of(const struct burst *b, unsigned i, const uint8_t **mac,
+			  const uint8_t **ip)
+{
+	*mac = burst_at(b, i, b->ll_off[i] + ETH_SOURCE, 6);
+	*ip = b->saddr[i];
+	if (b->has[HAS_IPV4] >> i & 1)
+		return 4;
+	if (b->has[HAS_IPV6] >> i & 1)
+		return 6;
+	if (b->has[HAS_ARP] >> i & 1) {
+		const uint8_t *arp = burst_at(b, i, b->nh_off[i], ARP_SIZE);
+
+		*ip = arp ? arp + ARP_SENDER_IP : NULL;
+		/* Who sends on behalf of another MAC is no sender that a rule means. */
+		if (arp && *mac && memcmp(arp + ARP_SENDER_MAC, *mac, 6) == 0)
+			return 4;
+	}
+	return 0;
+}
+
+static burst_mask macip_run(struct acl_path *p, struct iface *f, const struct burst *b,
+			    burst_mask mask)
+{
+	burst_mask ether = mask & b->has[HAS_ETHER], known = 0, permitted = 0;
+	const uint8_t *mac, *ip;
+	unsigned i;
+
+	burst_foreach (ether, i) {
+		unsigned family = sender_of(b, i, &mac, &ip);
+
+		if (!family || !mac || !ip)
+			continue;
+		macip_key_set(&p->keys.key[i], family, mac, ip);
+		known |= UINT64_C(1) << i;
+	}
+	known = macip_lookup(p->acls, f->macip, p->keys.key, known, p->hits);
+	burst_foreach (known, i) {
+		hit_count(p, b, i);
+		if (p->hits[i].action != TAMIS_ACL_DENY)
+			permitted |= UINT64_C(1) << i;
+	}
+	count_all(&f->macip_permitted, b, permitted);
+	count_all(&f->macip_denied, b, ether & ~permitted);
+	return ether & ~permitted;
+}
+
+static bool ethertype_listed(const struct face *f, uint16_t type)
+{
+	for (size_t i = 0; i < f->n_ethertypes; i++)
+		if (f->ethertypes[i] == type)
+			return true;
+	return !f->n_ethertypes;
+}
+
+static void key_fill(const struct burst *b, unsigned i, bool fragments, struct acl_keys *keys)
+{
+	bool v4 = b->has[HAS_IPV4] >> i & 1;
+	enum burst_has icmp = v4 ? HAS_ICMP : HAS_ICMPV6;
+	struct tamis_acl_key k = {.family = v4 ? 4 : 6,
+				  .later_fragment = b->has[HAS_LATER_FRAG] >> i & 1,
+				  .no_l4 = !(b->has[HAS_TH] >> i & 1)};
+
+	memcpy(k.src, b->saddr[i], sizeof(k.src));
+	memcpy(k.dst, b->daddr[i], sizeof(k.dst));
+	if (b->has[HAS_L4PROTO] >> i & 1)
+		k.proto = b->l4proto[i];
+	else
+		k.no_l4 = true;
+	switch (k.proto) {
+	case IPPROTO_TCP:
+		k.no_l4 |= !(b->has[HAS_TCP_FLAGS] >> i & 1);
+		k.tcp_flags = b->tcp_flags[i];
+		/* fall through */
+	case IPPROTO_UDP:
+		k.no_l4 |= !(b->has[HAS_PORTS] >> i & 1);
+		k.sport = b->sport[i];
+		k.dport = b->dport[i];
+		break;
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		if (b->has[icmp] >> i & 1) {
+			k.sport = b->icmp_type[i];
+			k.dport = b->icmp_code[i];
+		} else {
+			k.no_l4 |= k.proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+		}
+		break;
+	}
+	acl_key_set(keys, i, &k, fragments);
+}
+
+/* Packets of flows that began here. */
+static burst_mask sessions_run(struct acl_path *p, uint16_t zone, const struct burst *b,
+			       burst_mask mask)
+{
+	burst_mask known = 0;
+	unsigned i;
+
+	ct_follow(p->sessions, b, mask, zone, &p->flows);
+	burst_foreach (mask, i)
+		if (p->flows.flow[i] && p->flows.state[i] != CT_RELATED)
+			known |= UINT64_C(1) << i;
+	return known;
+}
+
+/* The ACLs of a face; which packets they deny. */
+static burst_mask face_run(struct acl_path *p, struct face *f, uint16_t zone, const struct burst *b,
+			   burst_mask mask, int *err)
+{
+	bool fragments = tamis_acls_fragments(p->acls);
+	burst_mask denied = 0, permitted = 0, hit;
+	unsigned i;
+
+	burst_foreach (mask, i)
+		key_fill(b, i, fragments, &p->keys);
+	hit = acl_lookup(f->ctx, &p->keys, mask, p->hits);
+	burst_foreach (hit, i) {
+		burst_mask bit = UINT64_C(1) << i;
+		int full = 0;
+
+		hit_count(p, b, i);
+		if (p->hits[i].action == TAMIS_ACL_REFLECT)
+			full = ct_begin(p->sessions, b, i, zone, &p->flows);
+		if (full == -ENOMEM)
+			*err = full;
+		if (p->hits[i].action == TAMIS_ACL_DENY || full == -ENOSPC || full == -ENOMEM)
+			denied |= bit;
+		else
+			permitted |= bit;
+	}
+	count_all(&f->denied, b, denied);
+	count_all(&f->permitted, b, permitted);
+	count_all(&f->unmatched, b, mask & ~hit);
+	return mask & ~permitted;
+}
+
+static burst_mask iface_run(struct acl_path *p, struct iface *in, const struct burst *b,
+			    burst_mask mask, enum tamis_acl_direction dir, int *err)
+{
+	burst_mask ip = b->has[HAS_IPV4] | b->has[HAS_IPV6], denied = 0, broken = 0, other = 0;
+	struct face *f = &in->face[dir];
+	unsigned i;
+
+	if (dir == TAMIS_ACL_INPUT && in->macip != TAMIS_ACL_END)
+		denied = macip_run(p, in, b, mask);
+	mask &= ~denied;
+	if (!face_judges(f))
+		return denied;
+	burst_foreach (mask & ~ip, i) {
+		if (b->protocol[i] == ETH_IPV4 || b->protocol[i] == ETH_IPV6)
+			broken |= UINT64_C(1) << i; /* no header that an entry could match */
+		else if (!ethertype_listed(f, b->protocol[i]))
+			other |= UINT64_C(1) << i;
+	}
+	count_all(&f->unmatched, b, broken);
+	count_all(&f->ethertype_denied, b, other);
+	denied |= broken | other;
+	mask &= ip;
+
+	burst_mask session = sessions_run(p, (uint16_t)in->index, b, mask);
+	count_all(&f->session, b, session);
+	return denied | face_run(p, f, (uint16_t)in->index, b, mask & ~session, err);
+}
+
+burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
+			enum tamis_acl_direction dir, int *err)
+{
+	const uint32_t *at = dir == TAMIS_ACL_INPUT ? b->iif : b->oif;
+	struct iface *only = dir == TAMIS_ACL_INPUT ? iface_only(p) : NULL;
+	burst_mask denied = 0;
+
+	while (mask) {
+		uint32_t index = at[__builtin_ctzll(mask)];
+		struct iface *f = index && index < p->by_index.n ? p->by_index.items[index] : NULL;
+		burst_mask same = 0;
+		unsigned i;
+
+		burst_foreach (mask, i)
+			same |= (burst_mask)(at[i] == index) << i;
+		mask &= ~same;
+		if (!index)
+			f = only;
+		if (f && iface_judges(f, dir))
+			denied |= iface_run(p, f, b, same, dir, err);
+	}
+	return denied;
+}
+
+/* --- the public side ------------------------------------------------------------------------ */
+
+static int path_of(struct tamis *t, struct acl_path **out)
+{
+	int err = t->acl ? 0 : acl_path_new(&t->acl);
+
+	if (!err)
+		*out = t->acl;
+	return err;
+}
+
+static int iface_get(struct tamis *t, uint32_t index, struct iface **out)
+{
+	struct acl_path *p;
+	int err = interface_name(t->interfaces, index) ? path_of(t, &p) : -EINVAL;
+
+	return err ? err : iface_of(p, index, out);
+}
+
+struct tamis_acls *tamis_acls_of(struct tamis *t)
+{
+	struct acl_path *p;
+
+	return path_of(t, &p) ? NULL : p->acls;
+}
+
+int tamis_interface_context(struct tamis *t, uint32_t iface, enum tamis_acl_direction dir,
+			    struct tamis_acl_context **out)
+{
+	struct iface *f;
+	int err = (unsigned)dir > TAMIS_ACL_OUTPUT ? -EINVAL : iface_get(t, iface, &f);
+
+	if (!err && !f->face[dir].ctx)
+		err = tamis_acl_context_new(t->acl->acls, &f->face[dir].ctx);
+	if (!err)
+		*out = f->face[dir].ctx;
+	return err;
+}
+
+int tamis_interface_macip_set(struct tamis *t, uint32_t iface, uint32_t macip)
+{
+	struct tamis_acl_info info;
+	struct iface *f;
+	int err = iface_get(t, iface, &f);
+
+	if (!err && macip != TAMIS_ACL_END)
+		err = tamis_macip_get(t->acl->acls, macip, &info);
+	if (!err)
+		f->macip = macip;
+	return err;
+}
+
+int tamis_interface_ethertypes_set(struct tamis *t, uint32_t iface, enum tamis_acl_direction dir,
+				   const uint16_t *ethertypes, size_t n)
+{
+	uint16_t *copy = NULL;
+	struct iface *f;
+	int err = (unsigned)dir > TAMIS_ACL_OUTPUT || n > TAMIS_ETHERTYPES_MAX
+			  ? -EINVAL
+			  : iface_get(t, iface, &f);
+
+	if (!err && n) {
+		copy = malloc(n * sizeof(*copy));
+		err = copy ? 0 : -ENOMEM;
+	}
+	if (err)
+		return err;
+	if (n)
+		memcpy(copy, ethertypes, n * sizeof(*copy));
+	free(f->face[dir].ethertypes);
+	f->face[dir].ethertypes = copy;
+	f->face[dir].n_ethertypes = n;
+	return 0;
+}
+
+int tamis_acl_timeout_set(struct tamis *t, enum tamis_acl_timeout which, uint32_t seconds)
+{
+	struct acl_path *p;
+	int err = (unsigned)which >= TAMIS_ACL_TIMEOUTS || !seconds ? -EINVAL : path_of(t, &p);
+
+	if (err)
+		return err;
+	p->timeout[which] = seconds;
+	timeouts_apply(p);
+	return 0;
+}
+
+void tamis_acl_sessions_get(const struct tamis *t, uint64_t now, struct tamis_acl_sessions *out)
+{
+	*out = (struct tamis_acl_sessions){0};
+	if (!t->acl)
+		return;
+	const struct ct_stats *stats = ct_stats_of(t->acl->sessions);
+	out->active = ct_count(t->acl->sessions, engine_time(now));
+	out->added = stats->created;
+	out->removed = stats->created - out->active;
+	out->refused = stats->full;
+	memcpy(out->timeout, t->acl->timeout, sizeof(out->timeout));
+}
+
+int tamis_interface_acls_each(const struct tamis *t,
+			      int (*fn)(void *arg, const struct tamis_interface_acls *i), void *arg)
+{
+	int err = 0;
+
+	for (size_t i = 0; t->acl && !err && i < t->acl->ifaces.n; i++) {
+		const struct iface *f = t->acl->ifaces.items[i];
+		struct tamis_interface_acls out = {.interface =
+							   interface_name(t->interfaces, f->index),
+						   .index = f->index,
+						   .macip = f->macip,
+						   .macip_permitted = f->macip_permitted,
+						   .macip_denied = f->macip_denied};
+
+		for (unsigned d = 0; d < 2; d++) {
+			const struct face *from = &f->face[d];
+
+			out.dir[d].context = from->ctx;
+			out.dir[d].ethertypes = from->ethertypes;
+			out.dir[d].n_ethertypes = from->n_ethertypes;
+			out.dir[d].permitted = from->permitted;
+			out.dir[d].denied = from->denied;
+			out.dir[d].session = from->session;
+			out.dir[d].unmatched = from->unmatched;
+			out.dir[d].ethertype_denied = from->ethertype_denied;
+		}
+		err = fn(arg, &out);
+	}
+	return err;
+}

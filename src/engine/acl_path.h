@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * acl_path: ACLs at the interfaces of an engine, before and behind its ruleset.
+ *
+ * An interface has a context for each direction, a MAC-IP ACL for what arrives, and lists of
+ * ethertypes. A packet is asked at its arrival: MAC-IP, ethertype if it is not IP, whether it
+ * belongs to a flow that permit+reflect began at this interface, then the input ACLs; and where it
+ * leaves, the same without MAC-IP. Flows are in a table of their own, with the interface as zone:
+ * what began at one interface opens no other, and those of the ruleset's conntrack open none.
+ *
+ * The engine's one thread. Cost: one batch lookup an interface and direction of a burst.
+ */
+#ifndef TAMIS_ENGINE_ACL_PATH_H
+#define TAMIS_ENGINE_ACL_PATH_H
+
+#include <tamis/acl.h>
+
+#include "packet/burst.h"
+
+struct acl_path; /* opaque */
+
+int acl_path_new(struct acl_path **out);
+void acl_path_free(struct acl_path *p);
+
+/* True if some interface has anything bound. */
+bool acl_path_bound(const struct acl_path *p);
+/* True if what one packet does can matter to the next: some entry is permit+reflect. */
+bool acl_path_exact(const struct acl_path *p);
+
+/*
+ * Which of the packets of mask are denied at their interface: iif or, for OUTPUT, oif. b is parsed.
+ * *err becomes -ENOMEM if a flow found no memory.
+ */
+burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
+			enum tamis_acl_direction dir, int *err);
+
+/* Frees up to budget flows whose time has come. */
+void acl_path_collect(struct acl_path *p, uint64_t now, unsigned budget);
+
+#endif
