@@ -52,22 +52,24 @@ static int load_list(struct tamis *t, const struct options *o, const char *text,
 /* All --ipset. */
 static int load_ipsets(struct tamis *t, const struct options *o, uint64_t now)
 {
-	struct strbuf messages = STRBUF_INIT;
+	struct ipset_restore_options options = {.now = now};
+	struct strbuf messages = STRBUF_INIT, out = STRBUF_INIT;
 	struct ipset *s = NULL;
-	const char *path = o->ipsets.items[0];
 	int err = ipset_new(&s);
 
 	for (size_t i = 0; !err && i < o->ipsets.n; i++) {
-		path = o->ipsets.items[i];
-		err = ipset_restore(s, path, &messages);
+		options.prefix =
+			strcmp(o->ipsets.items[i], "-") ? o->ipsets.items[i] : "/dev/stdin";
+		err = ipset_restore(s, o->ipsets.items[i], &options, &out, &messages, NULL);
 	}
 	if (!err)
-		err = ipset_publish(s, t, now, &messages);
+		err = ipset_publish(s, t, options.prefix, now, &messages);
 	ipset_free(s);
 	fputs(strbuf_str(&messages), stderr);
 	if (err && !messages.len)
-		complain("%s: %s", path, strerror(-err));
+		complain("%s: %s", options.prefix, strerror(-err));
 	strbuf_free(&messages);
+	strbuf_free(&out);
 	return err;
 }
 

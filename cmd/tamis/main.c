@@ -8,7 +8,8 @@
 #include "options.h"
 #include "output.h"
 
-static const struct command *const commands[] = {&command_replay, &command_check, &command_list};
+static const struct command *const commands[] = {&command_replay, &command_check, &command_list,
+						 &command_ipset};
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -74,6 +75,13 @@ static bool streams_hold(void)
 	return true;
 }
 
+static const char *name_called(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
@@ -84,6 +92,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!streams_hold())
 		return 1;
+	if (argc && strcmp(name_called(argv[0]), command_ipset.name) == 0)
+		return command_ipset.words(argc - 1, argv + 1);
 	if (argc < 2) {
 		usage_print(STDERR_FILENO);
 		return 1;
@@ -97,6 +107,8 @@ int main(int argc, char **argv)
 	c = command_find(argv[1]);
 	if (!c)
 		return 1;
+	if (c->words)
+		return c->words(argc - 2, argv + 2);
 	if (options_parse(c, argc - 1, argv + 1, &o, &status))
 		status = c->run(&o);
 	options_free(&o);

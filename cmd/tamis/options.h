@@ -39,9 +39,10 @@ struct command {
 	unsigned bit;	  /* its place in the table of options */
 	bool takes_input;
 	int (*run)(const struct options *o); /* the exit status */
+	int (*words)(int argc, char **argv); /* instead: one with a language of its own */
 };
 
-extern const struct command command_check, command_list, command_replay;
+extern const struct command command_check, command_ipset, command_list, command_replay;
 
 /*
  * Reads argv, whose first word is the command's name. True: run the command. False: all is said,

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipset: see ipset.h: the lines of a restore file, and sets by name. */
+/* ipset: see ipset.h: sessions: single commands, lines, restores, files that keep sets. */
 #include "compat/ipset.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
+#include "compat/address.h"
 #include "compat/file.h"
-#include "compat/ipset_int.h"
-
-enum { WORDS_MAX = 64, LINE_BYTES = 1024 };
-
-enum command { CREATE, ADD, DEL, FLUSH, DESTROY, RENAME, SWAP, COMMANDS_N };
-
-static const struct {
-	const char *names[5];
-} commands[] = {
-	[CREATE] = {{"create", "-N", "--create", "n", "new"}},
-	[ADD] = {{"add", "-A", "--add"}},
-	[DEL] = {{"del", "-D", "--del", "delete"}},
-	[FLUSH] = {{"flush", "-F", "--flush"}},
-	[DESTROY] = {{"destroy", "-X", "--destroy", "x"}},
-	[RENAME] = {{"rename", "-E", "--rename", "e"}},
-	[SWAP] = {{"swap", "-W", "--swap", "w"}},
-};
-
-static const char *const option_names[] = {
-#define X(name, text) [IPSET_##name] = text,
-	IPSET_OPTIONS(X)
-#undef X
-};
+#include "compat/ipset_command.h"
 
 int ipset_new(struct ipset **out)
 {
@@ -37,6 +15,7 @@ int ipset_new(struct ipset **out)
 	if (!s)
 		return -ENOMEM;
 	s->by_name = MAP_INIT;
+	s->kept = ARENA_INIT;
 	*out = s;
 	return 0;
 }
@@ -45,262 +24,288 @@ void ipset_free(struct ipset *s)
 {
 	if (!s)
 		return;
+	ipset_rollback(s);
 	for (size_t i = 0; i < s->sets.n; i++)
 		ipset_set_free(s->sets.items[i]);
 	vec_free(&s->sets);
 	map_free(&s->by_name);
+	strbuf_free(&s->error);
+	strbuf_free(&s->warnings);
 	free(s);
 }
 
-int ipset_fail(struct ipset *s, const char *fmt, ...)
-{
-	va_list ap;
+/* --- what there is to say ----------------------------------------------------------------- */
 
-	strbuf_printf(s->messages, "%s: Error in line %u: ", s->file, s->line);
-	va_start(ap, fmt);
-	strbuf_vprintf(s->messages, fmt, ap);
-	va_end(ap);
-	strbuf_putc(s->messages, '\n');
-	return -EINVAL;
+static void said_forget(struct ipset *s)
+{
+	strbuf_free(&s->error);
+	strbuf_free(&s->warnings);
+	s->status = 0;
 }
 
-int ipset_number(struct ipset *s, const char *text, uint64_t max, uint64_t *out)
+/* Moves warnings and the error into `messages`. The exit status for `err`, or err itself if it is
+ * none of the language's. */
+static int said_hand_over(struct ipset *s, int err, const char *prefix, bool quiet,
+			  struct strbuf *messages)
 {
-	unsigned long long v;
-	char *end;
+	int status = err == -EINVAL ? s->status : err;
 
-	errno = 0;
-	v = strtoull(text, &end, 0);
-	if (*text < '0' || *text > '9' || *end)
-		return ipset_fail(s, "Syntax error: '%s' is invalid as number", text);
-	if (errno || v > max)
-		return ipset_fail(s, "Syntax error: '%s' is out of range 0-%llu", text,
-				  (unsigned long long)max);
-	*out = v;
-	return 0;
-}
-
-int ipset_argument(struct ipset *s, struct ipset_words *w, const char *option, const char **out)
-{
-	const char *text = words_next(w);
-
-	if (!text)
-		return ipset_fail(s, "Missing mandatory argument of option `%s'", option);
-	*out = text;
-	return 0;
-}
-
-enum ipset_option ipset_option_find(const char *word)
-{
-	unsigned i = 0;
-
-	while (i < IPSET_OPTIONS_N && strcmp(word, option_names[i]))
-		i++;
-	return (enum ipset_option)i;
-}
-
-static enum command command_find(const char *word)
-{
-	for (unsigned c = 0; c < COMMANDS_N; c++)
-		for (size_t i = 0; i < ARRAY_SIZE(commands[c].names) && commands[c].names[i]; i++)
-			if (strcmp(word, commands[c].names[i]) == 0)
-				return (enum command)c;
-	return COMMANDS_N;
-}
-
-/* The set named by the next word; the first one that `command` needs. */
-static int set_next(struct ipset *s, struct ipset_words *w, enum command c, struct ipset_set **out)
-{
-	const char *name = words_next(w);
-
-	if (!name)
-		return ipset_fail(s, "Missing mandatory argument to command %s",
-				  commands[c].names[0]);
-	*out = map_find_str(&s->by_name, name);
-	return *out ? 0 : ipset_fail(s, "The set with the given name does not exist");
-}
-
-static int destroy(struct ipset *s, struct ipset_set *set)
-{
-	if (set->refs)
-		return ipset_fail(s, "Set cannot be destroyed: it is in use by a kernel component");
-	ipset_flush(set);
-	map_remove_str(&s->by_name, set->name);
-	for (size_t i = 0; i < s->sets.n; i++) {
-		if (s->sets.items[i] != set)
-			continue;
-		memmove(&s->sets.items[i], &s->sets.items[i + 1],
-			(--s->sets.n - i) * sizeof(*s->sets.items));
-		break;
+	if (!err && (strbuf_error(&s->error) || strbuf_error(&s->warnings)))
+		status = -ENOMEM;
+	if (!quiet && s->warnings.len)
+		strbuf_printf(messages, "Warning: %s\n", strbuf_str(&s->warnings));
+	if (!quiet && s->error.len) {
+		strbuf_printf(messages, "%s: ", prefix ? prefix : IPSET_VERSION);
+		if (s->line)
+			strbuf_printf(messages, "Error in line %u: ", s->line);
+		strbuf_printf(messages, "%s\n", strbuf_str(&s->error));
+		if (status == 2 && !prefix)
+			strbuf_puts(messages, "Try `ipset help' for more information.\n");
 	}
-	ipset_set_free(set);
-	return 0;
+	said_forget(s);
+	return status;
 }
 
-static int destroy_all(struct ipset *s)
+int ipset_request_parse(struct ipset *s, unsigned n, char *const *word, struct ipset_request *out,
+			struct strbuf *messages)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < s->sets.n; i++)
-		if (s->sets.items[i]->type->kind == IPSET_LIST)
-			ipset_flush(s->sets.items[i]);
-	while (!err && s->sets.n)
-		err = destroy(s, s->sets.items[s->sets.n - 1]);
-	return err;
-}
-
-static int rename_set(struct ipset *s, struct ipset_set *set, const char *name)
-{
-	if (!name)
-		return ipset_fail(s, "Missing second mandatory argument to command rename");
-	if (ipset_name_check(s, name))
-		return -EINVAL;
-	if (map_find_str(&s->by_name, name))
-		return ipset_fail(s, "Set cannot be renamed: a set with the new name already "
-				     "exists");
-	if (set->refs)
-		return ipset_fail(s, "Set cannot be renamed: it is in use by another system");
-	map_remove_str(&s->by_name, set->name);
-	strcpy(set->name, name);
-	return map_insert_str(&s->by_name, set->name, set);
-}
-
-/* What holds the names is exchanged: lists that refer to one refer to its name. */
-static int swap_sets(struct ipset *s, struct ipset_set *a, const char *name)
-{
-	struct ipset_set *b, kept;
-
-	if (!name)
-		return ipset_fail(s, "Missing second mandatory argument to command swap");
-	b = map_find_str(&s->by_name, name);
-	if (!b)
-		return ipset_fail(s, "Sets cannot be swapped: the second set does not exist");
-	if (a->type != b->type || a->ip_len != b->ip_len)
-		return ipset_fail(s, "The sets cannot be swapped: their type does not match");
-	kept = *a;
-	*a = *b;
-	*b = kept;
-	memcpy(b->name, a->name, sizeof(b->name));
-	memcpy(a->name, kept.name, sizeof(a->name));
-	b->refs = a->refs;
-	a->refs = kept.refs;
-	return 0;
-}
-
-static int command_run(struct ipset *s, struct ipset_words *w)
-{
-	const char *word = words_next(w);
-	enum command c = command_find(word);
-	struct ipset_set *set;
 	int err;
 
-	if (c == COMMANDS_N)
-		return ipset_fail(s, "No command specified: unknown argument %s", word);
-	if (c == CREATE)
-		return ipset_create(s, w);
-	if (w->at == w->n && c == FLUSH) {
-		for (size_t i = 0; i < s->sets.n; i++)
-			ipset_flush(s->sets.items[i]);
-		return 0;
-	}
-	if (w->at == w->n && c == DESTROY)
-		return destroy_all(s);
-	if (c == DESTROY && s->exist && !map_find_str(&s->by_name, w->word[w->at]))
-		return 0;
-	err = set_next(s, w, c, &set);
-	if (err)
-		return err;
-	switch (c) {
-	case ADD:
-		return ipset_add(s, set, w);
-	case DEL:
-		return ipset_del(s, set, w);
-	case FLUSH:
-		ipset_flush(set);
-		return 0;
-	case DESTROY:
-		return destroy(s, set);
-	case RENAME:
-		return rename_set(s, set, words_next(w));
-	default:
-		return swap_sets(s, set, words_next(w));
-	}
+	s->line = 0;
+	err = ipset_request_read(s, n, word, NULL, out);
+	return said_hand_over(s, err, NULL, out->quiet, messages);
 }
 
-/* Takes the line apart in place: words between blanks, or between quotation marks. */
-static int words_split(struct ipset *s, char *line, struct ipset_words *w)
+int ipset_request_run(struct ipset *s, struct ipset_request *r, uint64_t now, struct strbuf *out,
+		      struct strbuf *messages, bool *changed)
 {
-	char *p = line;
+	struct strbuf answer = STRBUF_INIT;
+	int err;
 
+	s->now = now;
+	s->line = 0;
+	err = ipset_request_do(s, r, out, &answer);
+	if (!err)
+		err = strbuf_error(&answer);
+	if (changed)
+		*changed = !err && s->changed;
+	if (err)
+		ipset_rollback(s);
+	else
+		ipset_commit(s);
+	if (answer.len && !r->quiet)
+		strbuf_printf(messages, "%s\n", strbuf_str(&answer));
+	strbuf_free(&answer);
+	return said_hand_over(s, err, NULL, r->quiet, messages);
+}
+
+/* --- lines -------------------------------------------------------------------------------- */
+
+/* A line in words: between blanks, or between quotation marks. */
+struct line_words {
+	char copy[IPSET_LINE_MAX + 1];
+	char *word[IPSET_WORDS_MAX];
+	bool quoted[IPSET_WORDS_MAX];
+	unsigned n;
+};
+
+static int words_split(struct ipset *s, const char *line, size_t len, struct line_words *w)
+{
+	char *p = w->copy;
+
+	w->n = 0;
+	if (len > IPSET_LINE_MAX)
+		return ipset_fail(s, "Syntax error: the line is longer than %d characters",
+				  IPSET_LINE_MAX);
+	if (memchr(line, 0, len))
+		return ipset_fail(s, "Syntax error: no text");
+	memcpy(w->copy, line, len);
+	w->copy[len] = '\0';
 	for (;;) {
-		char *word;
-
 		p += strspn(p, " \t");
-		if (!*p)
+		if (!*p || (*p == '#' && !w->n))
 			return 0;
+		if (w->n == IPSET_WORDS_MAX)
+			return ipset_fail(s, "Syntax error: more than %d words", IPSET_WORDS_MAX);
+		w->quoted[w->n] = *p == '"';
 		if (*p == '"') {
-			word = ++p;
+			w->word[w->n++] = ++p;
 			p = strchr(p, '"');
 			if (!p)
 				return ipset_fail(s, "Syntax error: a quotation mark is missing");
 		} else {
-			word = p;
+			w->word[w->n++] = p;
 			p += strcspn(p, " \t");
 		}
 		if (*p)
 			*p++ = '\0';
-		if (strcmp(word, "-exist") == 0 || strcmp(word, "-!") == 0 ||
-		    strcmp(word, "--exist") == 0)
-			s->exist = true;
-		else if (strcmp(word, "-quiet") && strcmp(word, "-q") && strcmp(word, "--quiet")) {
-			if (w->n == WORDS_MAX)
-				return ipset_fail(s, "Syntax error: more than %d words", WORDS_MAX);
-			w->word[w->n++] = word;
-		}
 	}
 }
 
-static int line_run(struct ipset *s, const char *line, size_t len)
+int ipset_line_run(struct ipset *s, const char *line, size_t len, uint64_t now, struct strbuf *out,
+		   struct strbuf *messages, bool *changed)
 {
-	char copy[LINE_BYTES + 1], *word[WORDS_MAX];
-	struct ipset_words w = {.word = word};
+	struct ipset_request r = {0};
+	struct line_words w;
 	int err;
 
-	s->exist = false;
-	if (len > LINE_BYTES || memchr(line, 0, len))
-		return ipset_fail(s,
-				  len > LINE_BYTES ? "Syntax error: the line is longer than %d "
-						     "characters"
-						   : "Syntax error: no text",
-				  LINE_BYTES);
-	memcpy(copy, line, len);
-	copy[len] = '\0';
-	if (copy[0] == '#')
+	if (changed)
+		*changed = false;
+	s->line = 0;
+	err = words_split(s, line, len, &w);
+	if (!err && !w.n)
 		return 0;
-	err = words_split(s, copy, &w);
-	if (err || !w.n || strcmp(word[0], "COMMIT") == 0)
+	if (!err)
+		err = ipset_request_read(s, w.n, w.word, w.quoted, &r);
+	if (err)
+		return said_hand_over(s, err, NULL, r.quiet, messages);
+	switch (r.action) {
+	case IPSET_QUIT:
+		return -ESHUTDOWN;
+	case IPSET_RUN:
+		return ipset_request_run(s, &r, now, out, messages, changed);
+	default:
+		strbuf_printf(out, "%s command is not supported in interactive mode\n",
+			      r.action == IPSET_RESTORE ? "Restore" : "Interactive");
+		return strbuf_error(out);
+	}
+}
+
+/* --- restores ----------------------------------------------------------------------------- */
+
+struct restore {
+	struct ipset *s;
+	const struct ipset_restore_options *o;
+	struct strbuf *out, *messages;
+	bool state; /* comments may say what time it is */
+	bool quit;
+};
+
+/* "#@ SECONDS.NANOSECONDS", "#-NANOSECONDS" */
+static int time_read(struct ipset *s, const char *line, size_t len)
+{
+	const char *dot = memchr(line, '.', len);
+	uint64_t seconds, ns;
+
+	if (len > 2 && line[1] == '-' && !decimal_parse(line + 2, len - 2, IPSET_SECOND - 1, &ns)) {
+		s->fraction = ns;
+		return 0;
+	}
+	if (len > 3 && line[1] == '@' && line[2] == ' ' && dot > line + 3 &&
+	    !decimal_parse(line + 3, (size_t)(dot - line - 3), UINT64_MAX / IPSET_SECOND / 2,
+			   &seconds) &&
+	    !decimal_parse(dot + 1, (size_t)(line + len - dot - 1), IPSET_SECOND - 1, &ns)) {
+		s->now = seconds * IPSET_SECOND + ns;
+		return 0;
+	}
+	return 0;
+}
+
+static int restore_line(struct restore *r, const char *line, size_t len)
+{
+	struct strbuf answer = STRBUF_INIT;
+	struct ipset_request request;
+	struct ipset *s = r->s;
+	struct line_words w;
+	int err;
+
+	if (len && line[0] == '#')
+		return r->state ? time_read(s, line, len) : 0;
+	err = words_split(s, line, len, &w);
+	if (err || !w.n || strcmp(w.word[0], "COMMIT") == 0)
 		return err;
-	err = command_run(s, &w);
-	if (!err && w.at < w.n)
-		err = ipset_fail(s, "Unknown argument: `%s'", word[w.at]);
+	err = ipset_request_read(s, w.n, w.word, w.quoted, &request);
+	if (err)
+		return err;
+	if (request.action == IPSET_RESTORE || request.action == IPSET_INTERACTIVE ||
+	    request.command == IPSET_CMD_HELP || request.command == IPSET_CMD_VERSION)
+		return ipset_usage(s, "Command `%s' is invalid in restore mode.",
+				   ipset_commands[request.command].names[0]);
+	r->quit = request.action == IPSET_QUIT;
+	request.exist |= r->o->exist;
+	err = ipset_request_do(s, &request, r->out, &answer);
+	if (err == -EINVAL && answer.len)
+		err = ipset_fail(s, "%s", strbuf_str(&answer));
+	else if (answer.len && !request.quiet && !r->o->quiet)
+		strbuf_printf(r->messages, "%s\n", strbuf_str(&answer));
+	strbuf_free(&answer);
 	return err;
 }
 
-int ipset_restore(struct ipset *s, const char *path, struct strbuf *messages)
+static int restore_lines(struct restore *r, struct line_reader *lines, bool *changed)
 {
-	struct strbuf content = STRBUF_INIT;
-	const char *p, *line;
+	struct ipset *s = r->s;
+	const char *line;
 	size_t len;
-	int err = file_read(path, &content);
+	int got = 0, err = 0;
 
-	s->messages = messages;
-	s->file = file_name(path);
+	s->now = r->o->now;
 	s->line = 0;
-	p = strbuf_str(&content);
-	for (const char *end = p + content.len; !err && line_next(&p, end, &line, &len);) {
+	s->fraction = 0;
+	while (!err && !r->quit && (got = line_reader_next(lines, &line, &len)) > 0) {
 		s->line++;
-		err = line_run(s, line, len);
+		err = restore_line(r, line, len);
 	}
-	strbuf_free(&content);
+	if (!err && got < 0)
+		err = got;
+	if (changed)
+		*changed = !err && s->changed;
+	s->now = r->o->now;
+	s->fraction = 0;
+	if (err)
+		ipset_rollback(s);
+	else
+		ipset_commit(s);
+	return said_hand_over(s, err, r->o->prefix, r->o->quiet, r->messages);
+}
+
+int ipset_restore(struct ipset *s, const char *path, const struct ipset_restore_options *o,
+		  struct strbuf *out, struct strbuf *messages, bool *changed)
+{
+	struct restore r = {.s = s, .o = o, .out = out, .messages = messages};
+	struct line_reader lines;
+	int err = line_reader_open(&lines, path);
+
+	if (err)
+		return err;
+	err = restore_lines(&r, &lines, changed);
+	line_reader_close(&lines);
+	return err;
+}
+
+int ipset_restore_text(struct ipset *s, const char *text, size_t len,
+		       const struct ipset_restore_options *o, struct strbuf *out,
+		       struct strbuf *messages, bool *changed)
+{
+	struct restore r = {.s = s, .o = o, .out = out, .messages = messages};
+	struct line_reader lines;
+
+	line_reader_text(&lines, text, len);
+	return restore_lines(&r, &lines, changed);
+}
+
+/* --- files that keep sets ----------------------------------------------------------------- */
+
+void ipset_state_print(struct ipset *s, uint64_t now, struct strbuf *out)
+{
+	s->now = now;
+	strbuf_printf(out, "#@ %llu.%09llu\n", (unsigned long long)(now / IPSET_SECOND),
+		      (unsigned long long)(now % IPSET_SECOND));
+	ipset_print(s, NULL, OUTPUT_SAVE, PRINT_EXACT, out);
+}
+
+int ipset_state_read(struct ipset *s, const char *path, const struct ipset_restore_options *o,
+		     struct strbuf *messages)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct restore r = {.s = s, .o = o, .out = &out, .messages = messages, .state = true};
+	struct line_reader lines;
+	int err = line_reader_open(&lines, path);
+
+	if (err)
+		return err;
+	err = restore_lines(&r, &lines, NULL);
+	line_reader_close(&lines);
+	strbuf_free(&out);
 	return err;
 }

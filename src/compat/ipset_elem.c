@@ -1,101 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipset_elem: `add` and `del` lines, and what a set holds. */
+/*
+ * ipset_elem: add, del and test lines.
+ *
+ * A line means one key or all combinations of what its parts mean. A test of networks goes through
+ * the prefix lengths that there are, the longest of the first part first, as a packet's lookup
+ * does.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "compat/address.h"
 #include "compat/ipset_int.h"
 
-/* What an element line says beside the element. */
-struct extras {
-	unsigned given; /* OPT()s */
-	uint32_t timeout;
-	uint64_t packets, bytes;
-	const char *comment;
-	const char *neighbour; /* of a list: before or after it */
-};
+/* --- what stands behind the element ------------------------------------------------------- */
 
-static int extras_read(struct ipset *s, const struct ipset_set *set, struct ipset_words *w,
-		       struct extras *x)
+static int mark_read(struct ipset *s, const char *text, struct ipset_ext *x)
+{
+	unsigned mark, mask;
+	int n = sscanf(text, "0x%x/0x%x", &mark, &mask);
+
+	if (n < 1)
+		return ipset_fail(s, "Syntax error: Invalid skbmark format, it should be:  "
+				     "MARK/MASK or MARK (see manpage)");
+	x->mark = mark;
+	x->mark_mask = n == 2 ? mask : UINT32_MAX;
+	return 0;
+}
+
+static int prio_read(struct ipset *s, const char *text, struct ipset_ext *x)
+{
+	unsigned major, minor;
+
+	if (sscanf(text, "%x:%x", &major, &minor) != 2)
+		return ipset_fail(s, "Syntax error: Invalid skbprio format, it should be:"
+				     "MAJOR:MINOR (see manpage)");
+	x->prio = major << 16 | (minor & 0xffff);
+	return 0;
+}
+
+static int comment_read(struct ipset *s, const char *text, struct ipset_ext *x)
+{
+	if (strchr(text, '"'))
+		return ipset_fail(s, "Syntax error: \" character is not permitted in comments");
+	if (strpbrk(text, "\r\n"))
+		return ipset_fail(s, "Syntax error: a comment is one line");
+	if (strlen(text) > IPSET_COMMENT_MAX)
+		return ipset_fail(s,
+				  "Syntax error: Comment is longer than the maximum allowed %d "
+				  "characters",
+				  IPSET_COMMENT_MAX);
+	x->comment = text;
+	return 0;
+}
+
+static unsigned options_known(const struct ipset_type *type, enum ipset_verb verb)
+{
+	unsigned known = 0;
+
+	if (verb == IPSET_ADD)
+		known = OPT(TIMEOUT) | OPT(COMMENT) | OPT(PACKETS) | OPT(BYTES) | OPT(SKBMARK) |
+			OPT(SKBPRIO) | OPT(SKBQUEUE);
+	if (verb != IPSET_DEL && ipset_type_has(type, DIM_NET))
+		known |= OPT(NOMATCH);
+	if (verb == IPSET_ADD && ipset_type_has(type, DIM_IFACE))
+		known |= OPT(WILDCARD);
+	if (type->kind == IPSET_LIST)
+		known |= OPT(BEFORE) | OPT(AFTER);
+	return known;
+}
+
+static int extra_read(struct ipset *s, enum ipset_option o, const char *text,
+		      struct ipset_extras *x)
+{
+	uint64_t n = 0;
+	int err = 0;
+
+	switch (o) {
+	case IPSET_TIMEOUT:
+		err = ipset_number(s, text, 0, IPSET_TIMEOUT_MAX, &n);
+		x->ext.expires = n ? s->now + n * IPSET_SECOND - s->fraction : 0;
+		return err;
+	case IPSET_PACKETS:
+		return ipset_number(s, text, 0, UINT64_MAX - 1, &x->ext.packets);
+	case IPSET_BYTES:
+		return ipset_number(s, text, 0, UINT64_MAX - 1, &x->ext.bytes);
+	case IPSET_COMMENT:
+		return comment_read(s, text, &x->ext);
+	case IPSET_SKBMARK:
+		return mark_read(s, text, &x->ext);
+	case IPSET_SKBPRIO:
+		return prio_read(s, text, &x->ext);
+	case IPSET_SKBQUEUE:
+		err = ipset_number(s, text, 0, UINT16_MAX, &n);
+		x->ext.queue = (uint16_t)n;
+		return err;
+	default: /* before, after */
+		if (x->neighbour)
+			return ipset_fail(s, "Syntax error: %s already specified",
+					  ipset_option_name(o));
+		x->neighbour = text;
+		return 0;
+	}
+}
+
+static int extras_read(struct ipset *s, const struct ipset_body *b, enum ipset_verb verb,
+		       struct ipset_words *w, struct ipset_extras *x)
 {
 	static const struct {
 		unsigned options, need;
 		const char *what, *support;
 	} needs[] = {
 		{OPT(TIMEOUT), OPT(TIMEOUT), "Timeout", "timeout"},
-		{OPT(COMMENT), OPT(COMMENT), "Comment", "comment"},
 		{OPT(PACKETS) | OPT(BYTES), OPT(COUNTERS), "Packet/byte counters", "counter"},
-		{OPT(SKBMARK) | OPT(SKBPRIO) | OPT(SKBQUEUE), OPT(SKBINFO), "Skbinfo", "skbinfo"},
+		{OPT(COMMENT), OPT(COMMENT), "Comment", "comment"},
+		{OPT(SKBMARK) | OPT(SKBPRIO) | OPT(SKBQUEUE), OPT(SKBINFO), "Skbinfo mapping",
+		 "skbinfo"},
 	};
-	unsigned known = OPT(TIMEOUT) | OPT(COMMENT) | OPT(PACKETS) | OPT(BYTES) | OPT(SKBMARK) |
-			 OPT(SKBPRIO) | OPT(SKBQUEUE);
-	const char *word, *text = NULL;
-	uint64_t n = 0;
-	int err = 0;
+	unsigned known = options_known(b->type, verb);
+	enum ipset_option o;
+	const char *text = NULL;
+	int err;
 
-	for (unsigned d = 0; d < IPSET_DIMS; d++) {
-		if (set->type->dims[d] == DIM_NET)
-			known |= OPT(NOMATCH);
-		if (set->type->dims[d] == DIM_IFACE)
-			known |= OPT(WILDCARD);
-	}
-	if (set->type->kind == IPSET_LIST)
-		known |= OPT(BEFORE) | OPT(AFTER);
-	while (!err && (word = words_next(w))) {
-		enum ipset_option o = ipset_option_find(word);
-
-		if (o == IPSET_OPTIONS_N || !(known & 1U << o))
-			return ipset_fail(s, "Unknown argument: `%s'", word);
-		x->given |= 1U << o;
-		if ((OPT(NOMATCH) | OPT(WILDCARD)) >> o & 1)
+	for (;;) {
+		err = ipset_option_next(s, w, known, &x->given, &o);
+		if (err || o == IPSET_OPTIONS_N)
+			break;
+		if (o == IPSET_NOMATCH || o == IPSET_WILDCARD) {
+			x->ext.flags |= o == IPSET_NOMATCH ? ELEM_NOMATCH : ELEM_WILDCARD;
 			continue;
-		err = ipset_argument(s, w, word, &text);
-		if (err)
-			break;
-		switch (o) {
-		case IPSET_TIMEOUT:
-			err = ipset_number(s, text, IPSET_TIMEOUT_MAX, &n);
-			x->timeout = (uint32_t)n;
-			break;
-		case IPSET_PACKETS:
-			err = ipset_number(s, text, UINT64_MAX, &x->packets);
-			break;
-		case IPSET_BYTES:
-			err = ipset_number(s, text, UINT64_MAX, &x->bytes);
-			break;
-		case IPSET_COMMENT:
-			if (strlen(text) > IPSET_COMMENT_MAX)
-				err = ipset_fail(s,
-						 "Syntax error: Comment is longer than the "
-						 "maximum allowed %d characters",
-						 IPSET_COMMENT_MAX);
-			x->comment = text;
-			break;
-		case IPSET_BEFORE:
-		case IPSET_AFTER:
-			x->neighbour = text;
-			break;
-		default:
-			s->skb_seen = true;
-			break;
 		}
+		err = ipset_argument(s, w, ipset_option_name(o), &text);
+		if (!err)
+			err = extra_read(s, o, text, x);
+		if (err)
+			return err;
 	}
 	for (size_t i = 0; !err && i < ARRAY_SIZE(needs); i++)
-		if (x->given & needs[i].options && !(set->given & needs[i].need))
+		if (x->given & needs[i].options && !(b->given & needs[i].need))
 			err = ipset_fail(s, "%s cannot be used: set was created without %s support",
 					 needs[i].what, needs[i].support);
+	if (b->given & OPT(TIMEOUT) && !(x->given & OPT(TIMEOUT)) && b->timeout)
+		x->ext.expires = s->now + b->timeout * IPSET_SECOND;
+	s->skb_seen |= x->given & (OPT(SKBMARK) | OPT(SKBPRIO) | OPT(SKBQUEUE));
 	return err;
 }
 
+/* --- the parts ---------------------------------------------------------------------------- */
+
 /* Splits "a,b,c" in place; the parts are those of the type. */
-static int parts_split(struct ipset *s, const struct ipset_set *set, char *text,
+static int parts_split(struct ipset *s, const struct ipset_body *b, char *text,
 		       char *part[IPSET_DIMS])
 {
-	const char *name = set->type->name;
+	const char *name = b->type->name;
 	unsigned want = 1, n = 1, commas = 0;
 
-	while (want < IPSET_DIMS && set->type->dims[want])
+	while (want < IPSET_DIMS && b->type->dims[want])
 		want++;
-	for (const char *p = text; (p = strchr(p, ',')); p++)
+	for (const char *p = text; (p = strchr(p, ',')) && p[1]; p++)
 		commas++;
 	if (commas > 0 && want == 1)
 		return ipset_fail(s,
@@ -112,11 +172,11 @@ static int parts_split(struct ipset *s, const struct ipset_set *set, char *text,
 				  "Syntax error: Three elem separators in %s, but settype %s "
 				  "supports two.",
 				  text, name);
-	if (commas + 1 < want && set->type->kind != IPSET_BITMAP)
+	if (commas + 1 < want && b->type->kind != IPSET_BITMAP)
 		return ipset_fail(s, "Syntax error: %s element is missing from %s.",
 				  commas ? "Third" : "Second", text);
 	part[0] = text;
-	for (char *p = text; (p = strchr(p, ','));) {
+	for (char *p = text; n < IPSET_DIMS && (p = strchr(p, ',')) && p[1];) {
 		*p++ = '\0';
 		part[n++] = p;
 	}
@@ -124,6 +184,59 @@ static int parts_split(struct ipset *s, const struct ipset_set *set, char *text,
 		part[n++] = NULL;
 	return 0;
 }
+
+/* The parts of an element line: `n` of them count in a key, and a MAC may follow. */
+struct line {
+	struct ipset_part part[IPSET_DIMS];
+	unsigned n;
+	bool has_mac;
+	uint8_t mac[6];
+};
+
+static int line_parse(struct ipset *s, const struct ipset_body *b, char *text, struct line *l)
+{
+	char *part[IPSET_DIMS];
+	int err = parts_split(s, b, text, part);
+
+	l->n = 0;
+	l->has_mac = false;
+	for (; !err && l->n < IPSET_DIMS && b->type->dims[l->n] && part[l->n]; l->n++) {
+		if (b->type->kind == IPSET_BITMAP && l->n) {
+			l->has_mac = true;
+			if (ipset_mac_parse(part[1], l->mac))
+				err = ipset_fail(
+					s, "Syntax error: cannot parse '%s' as ethernet address",
+					part[1]);
+			break;
+		}
+		err = ipset_part_parse(s, b, l->n, b->type->ranges >> l->n & 1, part[l->n],
+				       &l->part[l->n]);
+		ipset_part_begin(&l->part[l->n]);
+	}
+	return err;
+}
+
+static void line_key(const struct ipset_body *b, const struct line *l, uint8_t *key)
+{
+	for (unsigned d = 0; d < l->n; d++) {
+		ipset_part_put(b, &l->part[d], key);
+		key += ipset_dim_len(b, l->part[d].dim);
+	}
+}
+
+/* On to the next key: false after the last one. */
+static bool line_next_key(const struct ipset_body *b, struct line *l)
+{
+	unsigned d = l->n;
+
+	while (d && !ipset_part_next(b, &l->part[d - 1])) {
+		ipset_part_begin(&l->part[d - 1]);
+		d--;
+	}
+	return d;
+}
+
+/* --- add and del -------------------------------------------------------------------------- */
 
 static bool is_zero(const uint8_t *p, unsigned len)
 {
@@ -133,251 +246,308 @@ static bool is_zero(const uint8_t *p, unsigned len)
 	return true;
 }
 
-static int key_check(struct ipset *s, const struct ipset_set *set, const uint8_t *key)
+static bool in_range(const struct ipset_body *b, const uint8_t *key)
 {
-	enum ipset_dim d = set->type->dims[0];
-	bool single = !set->type->dims[1];
 	uint32_t value;
 
-	if (set->type->kind == IPSET_HASH) {
-		if (single && (d == DIM_IP || d == DIM_MAC) && is_zero(key, set->key_len))
-			return ipset_fail(s, "Null-valued element, cannot be stored in a hash type "
-					     "of set");
-		return 0;
-	}
-	value = d == DIM_IP ? be32_load(key) : be16_load(key);
-	if (value < set->first || value > set->last)
+	if (b->type->kind != IPSET_BITMAP)
+		return true;
+	value = b->type->dims[0] == DIM_IP ? be32_load(key) : be16_load(key);
+	return value >= b->first && value <= b->last;
+}
+
+static int key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key)
+{
+	enum ipset_dim d = b->type->dims[0];
+
+	if (!in_range(b, key))
 		return ipset_fail(s, "Element is out of the range of the set");
-	return 0;
-}
-
-static void elem_drop(struct ipset_set *set, struct ipset_elem *e)
-{
-	map_remove(&set->by_key, e->key, set->key_len);
-	e->gone = true;
-	while (set->oldest < set->elems.n && set->elems.items[set->oldest]->gone)
-		set->oldest++;
-}
-
-static int elem_fill(struct ipset_set *set, struct ipset_elem *e, const struct extras *x,
-		     const uint8_t *mac)
-{
-	e->timeout = x->given & OPT(TIMEOUT) ? x->timeout : set->timeout;
-	e->nomatch = x->given & OPT(NOMATCH);
-	e->packets = x->packets;
-	e->bytes = x->bytes;
-	e->comment = NULL;
-	e->has_mac = mac;
-	if (mac)
-		memcpy(e->mac, mac, sizeof(e->mac));
-	if (x->comment && *x->comment) {
-		e->comment = arena_strndup(&set->arena, x->comment, strlen(x->comment));
-		if (!e->comment)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int elem_add(struct ipset *s, struct ipset_set *set, const uint8_t *key,
-		    const struct extras *x, const uint8_t *mac)
-{
-	struct ipset_elem *e = map_find(&set->by_key, key, set->key_len);
-	int err = key_check(s, set, key);
-
-	if (err)
-		return err;
-	if (e && !s->exist)
-		return ipset_fail(s, "Element cannot be added to the set: it's already added");
-	if (e)
-		return elem_fill(set, e, x, mac);
-	if (set->by_key.n >= set->max && set->given & OPT(FORCEADD) && set->by_key.n)
-		elem_drop(set, set->elems.items[set->oldest]);
-	if (set->by_key.n >= set->max)
-		return ipset_fail(s, "Hash is full, cannot add more elements");
-	e = arena_calloc(&set->arena, 1, sizeof(*e) + set->key_len);
-	if (!e)
-		return -ENOMEM;
-	memcpy(e->key, key, set->key_len);
-	err = elem_fill(set, e, x, mac);
-	if (!err)
-		err = vec_reserve(&set->elems, set->elems.n + 1);
-	if (!err)
-		err = map_insert(&set->by_key, e->key, set->key_len, e);
-	if (!err)
-		set->elems.items[set->elems.n++] = e;
-	return err;
-}
-
-static int elem_del(struct ipset *s, struct ipset_set *set, const uint8_t *key)
-{
-	struct ipset_elem *e = map_find(&set->by_key, key, set->key_len);
-	int err = key_check(s, set, key);
-
-	if (err)
-		return err;
-	if (e)
-		elem_drop(set, e);
-	else if (!s->exist)
-		return ipset_fail(s, "Element cannot be deleted from the set: it's not added");
-	return 0;
-}
-
-/* --- members of lists ---------------------------------------------------------------------------
- */
-
-static size_t member_find(const struct ipset_set *list, const struct ipset_set *member)
-{
-	size_t i = 0;
-
-	while (i < list->members.n && list->members.items[i] != member)
-		i++;
-	return i;
-}
-
-static void member_remove(struct ipset_set *list, size_t at)
-{
-	list->members.items[at]->refs--;
-	list->members.n--;
-	list->member_timeouts.n--;
-	for (size_t i = at; i < list->members.n; i++) {
-		list->members.items[i] = list->members.items[i + 1];
-		list->member_timeouts.items[i] = list->member_timeouts.items[i + 1];
-	}
-}
-
-static int member_insert(struct ipset_set *list, struct ipset_set *member, size_t at,
-			 uint32_t timeout)
-{
-	int err = vec_push(&list->members, member);
-
-	if (err)
-		return err;
-	err = vec_push(&list->member_timeouts, timeout);
-	if (err) {
-		list->members.n--;
-		return err;
-	}
-	for (size_t i = list->members.n - 1; i > at; i--) {
-		list->members.items[i] = list->members.items[i - 1];
-		list->member_timeouts.items[i] = list->member_timeouts.items[i - 1];
-	}
-	list->members.items[at] = member;
-	list->member_timeouts.items[at] = timeout;
-	member->refs++;
-	return 0;
-}
-
-static int member_change(struct ipset *s, struct ipset_set *list, const char *name, bool add,
-			 const struct extras *x)
-{
-	struct ipset_set *member = map_find_str(&s->by_name, name);
-	uint32_t timeout = x->given & OPT(TIMEOUT) ? x->timeout : list->timeout;
-	size_t at, place = list->members.n;
-
-	if (!member)
-		return ipset_fail(s, "Set to be added/deleted/tested as element does not exist.");
-	if (member->type->kind == IPSET_LIST)
-		return ipset_fail(s, "Sets with list:set type cannot be added to the set.");
-	at = member_find(list, member);
-	if (x->neighbour) {
-		const struct ipset_set *other = map_find_str(&s->by_name, x->neighbour);
-
-		place = other ? member_find(list, other) : list->members.n;
-		if (place == list->members.n)
-			return ipset_fail(s, "The set with the given name does not exist, to which "
-					     "the element refers by before or after.");
-		place += !!(x->given & OPT(AFTER));
-	}
-	if (add && at < list->members.n) {
-		if (!s->exist)
-			return ipset_fail(s, "Element cannot be added to the set: it's already "
-					     "added");
-		list->member_timeouts.items[at] = timeout;
+	if (b->type->kind == IPSET_BITMAP)
 		return 0;
+	if (!b->type->dims[1] && (d == DIM_IP || d == DIM_MAC) && is_zero(key, b->key_len))
+		return ipset_fail(s, "Null-valued element, cannot be stored in a hash type of set");
+	if (d == DIM_IP && b->type->dims[1] == DIM_PORT && !b->type->dims[2] &&
+	    is_zero(key, b->ip_len))
+		return ipset_fail(s, "Kernel error received: Invalid argument");
+	return 0;
+}
+
+/* Networks with a length of 0 are for pairs of them, and with interfaces. */
+static int length_check(struct ipset *s, const struct ipset_body *b, const struct line *l)
+{
+	bool pairs = b->type->dims[0] == DIM_NET &&
+		     (b->type->dims[1] == DIM_NET || b->type->dims[2] == DIM_NET);
+
+	for (unsigned d = 0; d < l->n; d++) {
+		const struct ipset_part *p = &l->part[d];
+		bool free = pairs || b->type->dims[1] == DIM_IFACE;
+
+		if ((p->dim == DIM_NET ? !free : p->dim == DIM_IP) && p->slashed && !p->written)
+			return ipset_fail(s, "The value of the CIDR parameter of the IP address is "
+					     "invalid");
 	}
-	if (add)
-		return member_insert(list, member, place, timeout);
-	if (at < list->members.n)
-		member_remove(list, at);
-	else if (!s->exist)
+	return 0;
+}
+
+/* Another value for an element that is there; counters that are not named go on. */
+static int elem_refresh(struct ipset *s, struct ipset_body *b, uint32_t id,
+			const struct ipset_extras *x, const struct ipset_ext *ext)
+{
+	struct ipset_ext next = *ext, old;
+	int err = ipset_log_set(s, b, id);
+
+	if (err)
+		return err;
+	ipset_body_get(b, id, &old);
+	if (!(x->given & OPT(PACKETS)) && !ipset_body_expired(b, id, s->now))
+		next.packets = old.packets;
+	if (!(x->given & OPT(BYTES)) && !ipset_body_expired(b, id, s->now))
+		next.bytes = old.bytes;
+	if (!ipset_body_expired(b, id, s->now))
+		next.flags = (uint8_t)((next.flags & ~ELEM_WILDCARD) | (old.flags & ELEM_WILDCARD));
+	s->changed = true;
+	return ipset_body_set(b, id, &next);
+}
+
+static int elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id)
+{
+	int err = ipset_log_remove(s, b, id);
+
+	if (!err)
+		ipset_body_remove(b, id);
+	return err;
+}
+
+/* An address without a MAC may be added again with one. */
+static bool mac_comes(const struct ipset_body *b, uint32_t id, const struct ipset_ext *ext)
+{
+	return ext->flags & ELEM_MAC && !(ipset_store_record(&b->store, id)[b->key_len] & ELEM_MAC);
+}
+
+static int elem_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
+		    const struct ipset_extras *x, const struct ipset_ext *ext)
+{
+	uint32_t id = ipset_store_find(&b->store, key);
+	bool there = id != STORE_NONE && !ipset_body_expired(b, id, s->now);
+	int err;
+
+	if (there && !s->exist && !mac_comes(b, id, ext))
+		return ipset_fail(s, "Element cannot be added to the set: it's already added");
+	if (id != STORE_NONE)
+		return elem_refresh(s, b, id, x, ext);
+	if (b->store.live >= b->max)
+		ipset_body_expire(b, s->now);
+	if (b->store.live >= b->max && b->given & OPT(FORCEADD) && b->store.live) {
+		err = elem_drop(s, b, b->oldest);
+		if (err)
+			return err;
+	}
+	if (b->store.live >= b->max)
+		return ipset_fail(s, "Hash is full, cannot add more elements");
+	err = ipset_body_add(b, key, ext, &id);
+	if (err)
+		return err;
+	err = ipset_log_add(s, b, id);
+	if (err)
+		ipset_body_remove(b, id);
+	s->changed = true;
+	return err;
+}
+
+static int elem_del(struct ipset *s, struct ipset_body *b, const uint8_t *key)
+{
+	uint32_t id = ipset_body_find(b, key, s->now);
+
+	if (id != STORE_NONE)
+		return elem_drop(s, b, id);
+	if (!s->exist)
 		return ipset_fail(s, "Element cannot be deleted from the set: it's not added");
 	return 0;
 }
 
-/* --- lines
- * ---------------------------------------------------------------------------------------- */
-
-/* The element's text means one key or many: all combinations of what its parts mean. */
-static int keys_each(struct ipset *s, struct ipset_set *set, char *const text[IPSET_DIMS], bool add,
-		     const struct extras *x)
+static int keys_each(struct ipset *s, struct ipset_body *b, enum ipset_verb verb, struct line *l,
+		     const struct ipset_extras *x)
 {
-	struct ipset_part part[IPSET_DIMS] = {0};
-	uint8_t key[IPSET_KEY_MAX], mac[6];
-	bool has_mac = set->type->kind == IPSET_BITMAP && text[1];
-	unsigned n = 0, d;
-	int err = 0;
+	struct ipset_ext ext = x->ext;
+	uint8_t key[IPSET_KEY_MAX];
+	int err;
 
-	if (has_mac && ipset_mac_parse(text[1], mac))
-		return ipset_fail(s, "Syntax error: cannot parse '%s' as ethernet address",
-				  text[1]);
-	for (; !err && n < IPSET_DIMS && set->type->dims[n] && text[n]; n++) {
-		if (has_mac && n)
-			break;
-		err = ipset_part_parse(s, set, n, text[n], &part[n]);
-		if (x->given & OPT(WILDCARD) && part[n].dim == DIM_IFACE)
-			part[n].iface_flags |= IFACE_WILDCARD;
-		ipset_part_begin(set, &part[n]);
+	if (l->has_mac) {
+		ext.flags |= ELEM_MAC;
+		memcpy(ext.mac, l->mac, sizeof(ext.mac));
 	}
-	while (!err) {
-		unsigned at = 0;
-
-		for (d = 0; d < n; at += ipset_dim_len(set, part[d++].dim))
-			ipset_part_put(&part[d], key + at);
-		err = add ? elem_add(s, set, key, x, has_mac ? mac : NULL) : elem_del(s, set, key);
-		for (d = n; d && !ipset_part_next(set, &part[d - 1]); d--)
-			ipset_part_begin(set, &part[d - 1]);
-		if (!d)
-			break;
-	}
+	do {
+		line_key(b, l, key);
+		err = key_check(s, b, key);
+		if (!err)
+			err = verb == IPSET_ADD ? elem_add(s, b, key, x, &ext)
+						: elem_del(s, b, key);
+	} while (!err && line_next_key(b, l));
 	return err;
 }
 
-static int elem_line(struct ipset *s, struct ipset_set *set, struct ipset_words *w, bool add)
+/* --- test --------------------------------------------------------------------------------- */
+
+static int spans_check(struct ipset *s, const struct ipset_body *b, const struct line *l)
 {
-	char *text = words_next(w), *part[IPSET_DIMS];
-	struct extras x = {0};
+	const char *what = NULL;
+
+	for (unsigned d = 0; !what && d < l->n; d++) {
+		const struct ipset_part *p = &l->part[d];
+		bool single = b->type->kind == IPSET_HASH && !b->type->dims[1];
+
+		if (p->dim == DIM_IP && !single)
+			what = p->slashed ? "IP/CIDR range" : p->dashed ? "FROM-TO IP range" : NULL;
+		else if (p->dim == DIM_NET && !d && p->dashed)
+			what = "FROM-TO IP range";
+		else if ((p->dim == DIM_PORT || p->dim == DIM_PLAIN_PORT) && p->dashed)
+			what = "FROM-TO port range";
+	}
+	if (!what)
+		return 0;
+	return ipset_fail(s, "%s is not allowed in command test with set type %s and family %s",
+			  what, b->type->name, ipset_family_name(b->type, b->ip_len));
+}
+
+/* The element that a lookup of the key comes to first, in lengths of networks from part d on. */
+static uint32_t network_find(const struct ipset_body *b, const struct line *l, const uint8_t *key,
+			     uint8_t *probe, unsigned d, unsigned at, uint64_t now)
+{
+	unsigned len;
+
+	for (; d < l->n && (l->part[d].dim != DIM_NET || l->part[d].written < b->ip_len * 8); d++)
+		at += ipset_dim_len(b, l->part[d].dim);
+	if (d == l->n) {
+		uint32_t id = ipset_body_find(b, probe, now);
+		size_t name = b->key_len - 17;
+
+		if (id != STORE_NONE || !b->wildcards)
+			return id;
+		for (size_t n = strlen((const char *)probe + name); n--;) {
+			probe[name + n] = 0;
+			id = ipset_body_find(b, probe, now);
+			if (id != STORE_NONE &&
+			    ipset_store_record(&b->store, id)[b->key_len] & ELEM_WILDCARD)
+				break;
+			id = STORE_NONE;
+		}
+		memcpy(probe + name, key + name, 17);
+		return id;
+	}
+	len = b->ip_len;
+	for (unsigned prefix = len * 8 + 1; prefix--;) {
+		uint32_t id;
+
+		if (!b->lengths[d * IPSET_LENGTHS + prefix])
+			continue;
+		for (unsigned i = 0; i < len; i++) {
+			unsigned bits = prefix > 8 * i ? MIN(prefix - 8 * i, 8U) : 0;
+
+			probe[at + i] = key[at + i] & (uint8_t) ~(0xff >> bits);
+		}
+		probe[at + len] = (uint8_t)prefix;
+		id = network_find(b, l, key, probe, d + 1, at + len + 1, now);
+		if (id != STORE_NONE)
+			return id;
+	}
+	return STORE_NONE;
+}
+
+static bool line_holds(const struct ipset *s, const struct ipset_body *b, const struct line *l,
+		       unsigned given)
+{
+	uint8_t key[IPSET_KEY_MAX] = {0}, probe[IPSET_KEY_MAX];
+	struct ipset_ext x;
+	uint32_t id;
+
+	line_key(b, l, key);
+	if (!in_range(b, key))
+		return false;
+	memcpy(probe, key, sizeof(probe));
+	id = b->lengths ? network_find(b, l, key, probe, 0, 0, s->now)
+			: ipset_body_find(b, key, s->now);
+	if (id == STORE_NONE)
+		return false;
+	ipset_body_get(b, id, &x);
+	if (l->has_mac && (!(x.flags & ELEM_MAC) || memcmp(x.mac, l->mac, sizeof(x.mac))))
+		return false;
+	return !(x.flags & ELEM_NOMATCH) == !(given & OPT(NOMATCH));
+}
+
+static int line_test(struct ipset *s, const struct ipset_set *set, const struct line *l,
+		     const struct ipset_extras *x, struct strbuf *answer)
+{
+	const struct ipset_body *b = set->body;
+	bool holds = line_holds(s, b, l, x->given);
+
+	if (holds)
+		strbuf_puts(answer, "Warning: ");
+	for (unsigned d = 0; d < l->n; d++) {
+		if (d)
+			strbuf_putc(answer, ',');
+		ipset_part_print(&l->part[d], answer);
+	}
+	if (l->has_mac) {
+		strbuf_putc(answer, ',');
+		ipset_mac_print(l->mac, answer);
+	}
+	strbuf_printf(answer, " is %sin set %s.", holds ? "" : "NOT ", set->name);
+	if (holds)
+		return 0;
+	s->status = 1;
+	return -EINVAL;
+}
+
+int ipset_elem(struct ipset *s, struct ipset_set *set, enum ipset_verb verb, struct ipset_words *w,
+	       struct strbuf *answer)
+{
+	static const char *const verbs[] = {"add", "del", "test"};
+	struct ipset_body *b = set->body;
+	char *text = words_next(w);
+	struct ipset_extras x = {0};
+	struct line l;
 	int err;
 
 	if (!text)
-		return ipset_fail(s, "Missing second mandatory argument to command %s",
-				  add ? "add" : "del");
-	err = extras_read(s, set, w, &x);
+		return ipset_usage(s, "Missing second mandatory argument to command %s",
+				   verbs[verb]);
+	if (b->type->kind == IPSET_LIST) {
+		err = extras_read(s, b, verb, w, &x);
+		return err ? err : ipset_member(s, set, verb, text, &x, answer);
+	}
+	err = line_parse(s, b, text, &l);
+	if (!err)
+		err = extras_read(s, b, verb, w, &x);
+	if (!err && verb == IPSET_TEST)
+		err = spans_check(s, b, &l);
 	if (err)
 		return err;
-	if (set->type->kind == IPSET_LIST)
-		return member_change(s, set, text, add, &x);
-	err = parts_split(s, set, text, part);
-	return err ? err : keys_each(s, set, part, add, &x);
+	if (verb == IPSET_TEST)
+		return line_test(s, set, &l, &x, answer);
+	err = length_check(s, b, &l);
+	return err ? err : keys_each(s, b, verb, &l, &x);
 }
 
-int ipset_add(struct ipset *s, struct ipset_set *set, struct ipset_words *w)
+int ipset_flush(struct ipset *s, struct ipset_set *set)
 {
-	return elem_line(s, set, w, true);
-}
+	struct ipset_body *empty, *old = set->body;
+	int err;
 
-int ipset_del(struct ipset *s, struct ipset_set *set, struct ipset_words *w)
-{
-	return elem_line(s, set, w, false);
-}
-
-void ipset_flush(struct ipset_set *set)
-{
-	while (set->members.n)
-		member_remove(set, set->members.n - 1);
-	map_free(&set->by_key);
-	set->by_key = MAP_INIT;
-	vec_free(&set->elems);
-	set->oldest = 0;
-	arena_free(&set->arena);
-	set->arena = ARENA_INIT;
+	if (!old->store.n && !old->members.n)
+		return 0;
+	err = ipset_body_clone(old, &empty);
+	if (err)
+		return err;
+	err = old->fresh ? 0 : ipset_log_body(s, set, old);
+	if (err) {
+		ipset_body_free(empty);
+		return err;
+	}
+	for (size_t i = 0; i < old->members.n; i++)
+		old->members.items[i].set->refs--;
+	set->body = empty;
+	s->changed = true;
+	if (old->fresh)
+		ipset_body_free(old);
+	return 0;
 }

@@ -4,26 +4,31 @@
  *
  * Of elements that overlap, the one that stays longest decides. In sets with auto-merge all are
  * there, and of equal ones the last counts, so that they come in order of their lifetimes; in
- * others the first one holds its place, so that they come in the opposite order.
+ * others the first one holds its place, so that they come in the opposite order. Where nothing can
+ * overlap, or all stay equally long, elements go over one by one as they are.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "compat/address.h"
 #include "compat/ipset_int.h"
 #include "engine/change.h"
 
-static const uint64_t second = 1000000000;
-
 /* An element on its way: of a list it is one of a member. */
 struct item {
-	const struct ipset_set *set;
-	const struct ipset_elem *elem;
-	uint32_t timeout; /* s, 0: stays */
+	const struct ipset_body *body;
+	uint32_t id;
+	uint64_t left; /* ns, 0: stays */
 };
 
 struct publish {
 	struct ipset *s;
+	const char *prefix;
+	struct strbuf *messages;
 	struct change *change;
+	const struct ipset_set *set; /* the present one */
+	struct change_set target;
+	struct change_elem elem;
 	struct strbuf type; /* "ipv4_addr . mark" */
 	bool interval, timed;
 	VEC(struct item) items;
@@ -31,22 +36,34 @@ struct publish {
 	VEC(struct change_box) holes;
 };
 
-static bool set_timed(const struct ipset_set *set)
+static int publish_fail(struct publish *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static int publish_fail(struct publish *p, const char *fmt, ...)
 {
-	return set->given & OPT(TIMEOUT);
+	va_list ap;
+
+	strbuf_printf(p->messages, "%s: Error", p->prefix);
+	if (p->set->line)
+		strbuf_printf(p->messages, " in line %u", p->set->line);
+	strbuf_puts(p->messages, ": ");
+	va_start(ap, fmt);
+	strbuf_vprintf(p->messages, fmt, ap);
+	va_end(ap);
+	strbuf_putc(p->messages, '\n');
+	return -EINVAL;
 }
 
-static void type_print(const struct ipset_set *set, struct strbuf *out)
+static void type_print(const struct ipset_body *b, struct strbuf *out)
 {
 	const char *separator = "";
 
-	for (unsigned d = 0; d < IPSET_DIMS && set->type->dims[d]; d++) {
+	for (unsigned d = 0; d < IPSET_DIMS && b->type->dims[d]; d++) {
 		const char *name = NULL;
 
-		switch (set->type->dims[d]) {
+		switch (b->type->dims[d]) {
 		case DIM_IP:
 		case DIM_NET:
-			name = set->ip_len == 4 ? "ipv4_addr" : "ipv6_addr";
+			name = b->ip_len == 4 ? "ipv4_addr" : "ipv6_addr";
 			break;
 		case DIM_MAC:
 			name = "ether_addr";
@@ -71,55 +88,80 @@ static void type_print(const struct ipset_set *set, struct strbuf *out)
 	}
 }
 
-static bool set_interval(const struct ipset_set *set)
+static bool body_interval(const struct ipset_body *b)
 {
-	bool interval = set->mask_bits || set->mark_mask != UINT32_MAX;
+	return b->masked || b->mark_mask != UINT32_MAX || ipset_type_has(b->type, DIM_NET) ||
+	       (b->type->kind == IPSET_BITMAP && b->type->dims[1] == DIM_MAC);
+}
 
-	for (unsigned d = 0; d < IPSET_DIMS; d++)
-		interval |= set->type->dims[d] == DIM_NET;
-	if (set->type->kind == IPSET_BITMAP && set->type->dims[1] == DIM_MAC)
-		interval = true;
-	return interval;
+/* A letter, then letters, digits and a few marks: what nft takes behind a `@`. */
+static bool is_nft_name(const char *name)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+
+	return *name && strchr(letters, name[0]) - letters < 52 &&
+	       name[strspn(name, letters)] == '\0';
+}
+
+/* What no set of nft can hold. */
+static int body_check(struct publish *p, const struct ipset_body *b)
+{
+	uint32_t holes = ~b->mark_mask;
+
+	if (b->holes)
+		return publish_fail(p, "set %s: a bitmask with holes, which no set of nft can have",
+				    p->set->name);
+	if (holes & (holes + 1))
+		return publish_fail(p,
+				    "set %s: markmask 0x%08x has holes, which no set of nft can "
+				    "have",
+				    p->set->name, b->mark_mask);
+	return 0;
 }
 
 /* Both corners of an element as keys of the nft set. */
-static void elem_box(const struct ipset_set *set, const struct ipset_elem *e, uint8_t *lo,
-		     uint8_t *hi)
+static void elem_box(const struct ipset_body *b, uint32_t id, uint8_t *lo, uint8_t *hi)
 {
-	const uint8_t *key = e->key;
+	const uint8_t *key = ipset_store_record(&b->store, id);
+	uint8_t flags = key[b->key_len];
+	struct ipset_ext x;
 	unsigned at = 0, len;
 
 	for (unsigned d = 0; d < IPSET_DIMS; d++) {
-		enum ipset_dim dim = set->type->dims[d];
+		enum ipset_dim dim = b->type->dims[d];
 
-		len = ipset_dim_len(set, dim);
+		len = ipset_dim_len(b, dim);
 		memcpy(lo + at, key, len);
 		memcpy(hi + at, key, len);
 		key += len;
 		switch (dim) {
 		case DIM_IP:
-			for (unsigned i = 0; set->mask_bits && i < len; i++)
-				hi[at + i] |= (uint8_t)~set->mask[i];
+			for (unsigned i = 0; b->masked && i < len; i++)
+				hi[at + i] |= (uint8_t)~b->mask[i];
 			break;
 		case DIM_NET:
 			len--;
 			address_prefix_bounds(lo + at, hi + at, len, key[-1]);
+			for (unsigned i = 0; b->masked && i < len; i++)
+				hi[at + i] |= (uint8_t)~b->mask[i];
 			break;
 		case DIM_MAC:
-			if (set->type->kind != IPSET_BITMAP)
+			if (b->type->kind != IPSET_BITMAP)
 				break;
 			len = 6;
-			memcpy(lo + at, e->mac, len);
-			memcpy(hi + at, e->mac, len);
-			if (!e->has_mac)
+			ipset_body_get(b, id, &x);
+			memcpy(lo + at, x.mac, len);
+			memcpy(hi + at, x.mac, len);
+			if (!(flags & ELEM_MAC))
 				memset(hi + at, 0xff, len);
 			break;
 		case DIM_MARK:
-			be32_store(hi + at, be32_load(hi + at) | ~set->mark_mask);
+			be32_store(hi + at, be32_load(hi + at) | ~b->mark_mask);
 			break;
 		case DIM_IFACE:
 			len--;
-			if (key[-1] & IFACE_WILDCARD)
+			if (flags & ELEM_WILDCARD)
 				memset(hi + at + strlen((char *)lo + at), 0xff,
 				       len - strlen((char *)lo + at));
 			break;
@@ -132,17 +174,18 @@ static void elem_box(const struct ipset_set *set, const struct ipset_elem *e, ui
 
 /* Whether a lookup comes to `a` before `b`: longer prefixes first, those of the first part first.
  */
-static bool is_before(const struct ipset_set *set, const struct ipset_elem *a,
-		      const struct ipset_elem *b)
+static bool is_before(const struct ipset_body *b, uint32_t x, uint32_t y)
 {
+	const uint8_t *first = ipset_store_record(&b->store, x);
+	const uint8_t *second = ipset_store_record(&b->store, y);
 	unsigned at = 0;
 
 	for (unsigned d = 0; d < IPSET_DIMS; d++) {
-		enum ipset_dim dim = set->type->dims[d];
+		enum ipset_dim dim = b->type->dims[d];
 
-		at += ipset_dim_len(set, dim);
-		if (dim == DIM_NET && a->key[at - 1] != b->key[at - 1])
-			return a->key[at - 1] > b->key[at - 1];
+		at += ipset_dim_len(b, dim);
+		if (dim == DIM_NET && first[at - 1] != second[at - 1])
+			return first[at - 1] > second[at - 1];
 	}
 	return false;
 }
@@ -157,16 +200,14 @@ static int holes_find(struct publish *p, const struct item *it)
 		const struct item *x = &p->exceptions.items[i];
 		int err;
 
-		if (x->set != it->set || !is_before(it->set, x->elem, it->elem))
+		if (x->body != it->body || !is_before(it->body, x->id, it->id))
 			continue;
-		if (x->timeout && (!it->timeout || it->timeout > x->timeout)) {
-			p->s->line = it->set->line;
-			return ipset_fail(p->s,
-					  "set %s: an exception with nomatch that expires "
-					  "before what it is an exception from",
-					  it->set->name);
-		}
-		elem_box(it->set, x->elem, box.lo, box.hi);
+		if (x->left && (!it->left || it->left > x->left))
+			return publish_fail(p,
+					    "set %s: an exception with nomatch that expires before "
+					    "what it is an exception from",
+					    p->set->name);
+		elem_box(it->body, x->id, box.lo, box.hi);
 		err = vec_push(&p->holes, box);
 		if (err)
 			return err;
@@ -174,77 +215,151 @@ static int holes_find(struct publish *p, const struct item *it)
 	return 0;
 }
 
-static int items_collect(struct publish *p, const struct ipset_set *set, uint32_t limit)
+static int item_add(struct publish *p, const struct item *it)
 {
+	struct change_elem *elem = &p->elem;
+	bool counted = p->set->body->given & OPT(COUNTERS);
+	struct ipset_ext x = {0};
+	int err = p->exceptions.n ? holes_find(p, it) : 0;
+
+	if (err)
+		return err;
+	elem_box(it->body, it->id, elem->lo, elem->hi);
+	elem->holes = p->holes.items;
+	elem->n_holes = p->exceptions.n ? p->holes.n : 0;
+	if (p->timed)
+		elem->timeout_ns = it->left ? it->left : SET_NEVER;
+	if (counted || it->body->at_comment)
+		ipset_body_get(it->body, it->id, &x);
+	elem->comment = p->set->body->given & OPT(COMMENT) ? x.comment : NULL;
+	elem->counted = counted;
+	elem->packets = x.packets;
+	elem->bytes = x.bytes;
+	return change_add(p->change, &p->target, elem);
+}
+
+/* Calls `do_with` for each element that is there, none of which stays longer than `limit`. */
+static int items_each(struct publish *p, const struct ipset_body *b, uint64_t limit,
+		      int (*do_with)(struct publish *p, const struct item *it))
+{
+	uint32_t id = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < set->elems.n; i++) {
-		const struct ipset_elem *e = set->elems.items[i];
-		struct item it = {.set = set, .elem = e, .timeout = e->timeout};
+	while (!err && (id = ipset_body_next(b, id, p->s->now)) != STORE_NONE) {
+		struct item it = {.body = b, .id = id++};
 
-		if (limit && (!it.timeout || it.timeout > limit))
-			it.timeout = limit;
-		if (e->gone)
-			continue;
-		err = e->nomatch ? vec_push(&p->exceptions, it) : vec_push(&p->items, it);
+		if (b->at_expires) {
+			uint64_t expires;
+
+			memcpy(&expires, ipset_store_record(&b->store, it.id) + b->at_expires,
+			       sizeof(expires));
+			it.left = expires ? expires - p->s->now : 0;
+		}
+		if (limit && (!it.left || it.left > limit))
+			it.left = limit;
+		err = do_with(p, &it);
 	}
 	return err;
+}
+
+static bool is_exception(const struct item *it)
+{
+	return ipset_store_record(&it->body->store, it->id)[it->body->key_len] & ELEM_NOMATCH;
+}
+
+static int exception_collect(struct publish *p, const struct item *it)
+{
+	return is_exception(it) ? vec_push(&p->exceptions, *it) : 0;
+}
+
+static int item_collect(struct publish *p, const struct item *it)
+{
+	return is_exception(it) ? 0 : vec_push(&p->items, *it);
+}
+
+static int item_stream(struct publish *p, const struct item *it)
+{
+	return is_exception(it) ? 0 : item_add(p, it);
+}
+
+/* What only elements show: bridge ports, and names that stand for several. */
+static int item_check(struct publish *p, const struct item *it)
+{
+	const uint8_t *record = ipset_store_record(&it->body->store, it->id);
+
+	if (record[it->body->key_len - 1])
+		return publish_fail(p, "set %s: physdev: is not known here", p->set->name);
+	p->interval |= record[it->body->key_len] & ELEM_WILDCARD;
+	return 0;
 }
 
 /* What stays comes last. */
 static int item_compare(const void *a, const void *b)
 {
-	uint32_t x = ((const struct item *)a)->timeout - 1;
-	uint32_t y = ((const struct item *)b)->timeout - 1;
+	uint64_t x = ((const struct item *)a)->left - 1;
+	uint64_t y = ((const struct item *)b)->left - 1;
 
 	return x < y ? -1 : x > y;
 }
 
-static int items_add(struct publish *p, const struct ipset_set *set)
+/* Calls `with` for the set's elements, or for those of its members. */
+static int bodies_each(struct publish *p, int (*with)(struct publish *p, const struct item *it))
 {
-	struct change_set target;
-	struct change_elem elem = {.counted = set->given & OPT(COUNTERS)};
-	int err = change_set_find(p->change, "inet", "global", set->name, &target);
+	const struct ipset_body *b = p->set->body;
+	int err = 0;
 
-	if (!err && p->timed && p->items.n)
-		qsort(p->items.items, p->items.n, sizeof(*p->items.items), item_compare);
-	for (size_t i = 0; !err && i < p->items.n; i++) {
-		const struct item *it = &p->items.items[target.auto_merge ? i : p->items.n - 1 - i];
+	if (b->type->kind != IPSET_LIST)
+		return items_each(p, b, 0, with);
+	for (size_t i = 0; !err && i < b->members.n; i++) {
+		const struct ipset_member *m = &b->members.items[i];
 
-		err = p->exceptions.n ? holes_find(p, it) : 0;
-		if (err)
-			break;
-		elem_box(it->set, it->elem, elem.lo, elem.hi);
-		elem.holes = p->holes.items;
-		elem.n_holes = p->holes.n;
-		if (p->timed)
-			elem.timeout_ns = it->timeout ? it->timeout * second : SET_NEVER;
-		elem.comment = set->given & OPT(COMMENT) ? it->elem->comment : NULL;
-		elem.packets = it->elem->packets;
-		elem.bytes = it->elem->bytes;
-		err = change_add(p->change, &target, &elem);
+		if (m->ext.expires && m->ext.expires <= p->s->now)
+			continue;
+		err = items_each(p, m->set->body, m->ext.expires ? m->ext.expires - p->s->now : 0,
+				 with);
 	}
 	return err;
 }
 
-/* Type, flags and elements of a list are those of its members. False: they do not go together. */
-static int list_collect(struct publish *p, const struct ipset_set *list, bool *fits)
+static int items_add(struct publish *p)
 {
+	const struct ipset_type *type = p->set->body->type;
+	int err = change_set_find(p->change, "inet", "global", p->set->name, &p->target);
+
+	if (!err && (type->kind == IPSET_LIST || ipset_type_has(type, DIM_NET)))
+		err = bodies_each(p, exception_collect);
+	if (!err && !(p->interval && p->timed))
+		return bodies_each(p, item_stream);
+	if (!err)
+		err = bodies_each(p, item_collect);
+	if (!err && p->items.n)
+		qsort(p->items.items, p->items.n, sizeof(*p->items.items), item_compare);
+	for (size_t i = 0; !err && i < p->items.n; i++)
+		err = item_add(p, &p->items.items[p->target.auto_merge ? i : p->items.n - 1 - i]);
+	return err;
+}
+
+/* Type and flags of a list are those of its members. *fits: they go together. */
+static int list_look(struct publish *p, bool *fits)
+{
+	const struct ipset_members *members = &p->set->body->members;
 	struct strbuf type = STRBUF_INIT;
 	int err = 0;
 
-	*fits = list->members.n;
-	for (size_t i = 0; !err && *fits && i < list->members.n; i++) {
-		const struct ipset_set *member = list->members.items[i];
+	*fits = members->n;
+	for (size_t i = 0; !err && *fits && i < members->n; i++) {
+		const struct ipset_body *b = members->items[i].set->body;
 
+		err = body_check(p, b);
 		strbuf_truncate(&type, 0);
-		type_print(member, &type);
+		type_print(b, &type);
 		if (!i)
-			type_print(member, &p->type);
+			type_print(b, &p->type);
 		*fits = strcmp(strbuf_str(&type), strbuf_str(&p->type)) == 0;
-		p->interval |= set_interval(member);
-		p->timed |= set_timed(member);
-		err = items_collect(p, member, list->member_timeouts.items[i]);
+		p->interval |= body_interval(b);
+		p->timed |= !!(b->given & OPT(TIMEOUT));
+		if (!err && ipset_type_has(b->type, DIM_IFACE))
+			err = items_each(p, b, 0, item_check);
 	}
 	if (!err)
 		err = strbuf_error(&type);
@@ -252,85 +367,91 @@ static int list_collect(struct publish *p, const struct ipset_set *list, bool *f
 	return err;
 }
 
-static int set_declare(struct publish *p, const struct ipset_set *set)
+static int set_declare(struct publish *p)
 {
+	const struct ipset_body *b = p->set->body;
 	struct strbuf text = STRBUF_INIT, said = STRBUF_INIT;
 	bool several = strchr(strbuf_str(&p->type), ' ');
 	int err;
 
-	strbuf_printf(&text, "create set inet global %s { type %s;", set->name,
+	strbuf_printf(&text, "create set inet global %s { type %s;", p->set->name,
 		      strbuf_str(&p->type));
 	if (p->interval || p->timed)
 		strbuf_printf(&text, " flags %s%s%s;", p->interval ? "interval" : "",
 			      p->interval && p->timed ? "," : "", p->timed ? "timeout" : "");
-	if (set->timeout)
-		strbuf_printf(&text, " timeout %us;", set->timeout);
+	if (b->timeout)
+		strbuf_printf(&text, " timeout %us;", b->timeout);
 	if (p->interval && !several)
 		strbuf_puts(&text, " auto-merge;");
-	if (!p->interval && set->type->kind == IPSET_HASH && set->max)
-		strbuf_printf(&text, " size %u;", set->max);
-	if (set->given & OPT(COUNTERS))
+	if (!p->interval && b->type->kind == IPSET_HASH && b->max)
+		strbuf_printf(&text, " size %u;", b->max);
+	if (b->given & OPT(COUNTERS))
 		strbuf_puts(&text, " counter;");
 	strbuf_puts(&text, " }\n");
 	err = strbuf_error(&text);
 	if (!err)
 		err = change_text(p->change, text.data, text.len, &said);
 	if (err == -EINVAL) {
-		p->s->line = set->line;
-		ipset_fail(p->s, "set %s has no place in table inet global:", set->name);
-		strbuf_puts(p->s->messages, strbuf_str(&said));
+		publish_fail(p, "set %s has no place in table inet global:", p->set->name);
+		strbuf_puts(p->messages, strbuf_str(&said));
 	}
 	strbuf_free(&text);
 	strbuf_free(&said);
 	return err;
 }
 
-static int set_publish(struct publish *p, const struct ipset_set *set)
+static int set_publish(struct publish *p)
 {
+	const struct ipset_body *b = p->set->body;
 	bool fits = true;
 	int err;
 
 	p->items.n = p->exceptions.n = p->holes.n = 0;
 	strbuf_truncate(&p->type, 0);
-	p->timed = set_timed(set);
-	p->interval = set_interval(set);
-	if (set->type->kind == IPSET_LIST) {
-		err = list_collect(p, set, &fits);
-	} else {
-		type_print(set, &p->type);
-		err = items_collect(p, set, 0);
-		for (size_t i = 0; set->type->dims[1] == DIM_IFACE && i < p->items.n; i++)
-			p->interval |= p->items.items[i].elem->key[set->key_len - 1];
+	p->timed = b->given & OPT(TIMEOUT);
+	p->interval = body_interval(b);
+	if (!is_nft_name(p->set->name))
+		return publish_fail(p, "setname '%s' is no name of a set in nft", p->set->name);
+	err = body_check(p, b);
+	if (!err && b->type->kind == IPSET_LIST) {
+		err = list_look(p, &fits);
+	} else if (!err) {
+		type_print(b, &p->type);
+		if (ipset_type_has(b->type, DIM_IFACE))
+			err = items_each(p, b, 0, item_check);
 	}
 	if (!err && !fits) {
-		strbuf_printf(p->s->messages,
+		strbuf_printf(p->messages,
 			      "%s: list %s is left out: its members are not of one type\n",
-			      p->s->file, set->name);
+			      p->prefix, p->set->name);
 		return 0;
 	}
 	if (!err)
-		err = set_declare(p, set);
-	return err ? err : items_add(p, set);
+		err = set_declare(p);
+	return err ? err : items_add(p);
 }
 
-int ipset_publish(struct ipset *s, struct tamis *t, uint64_t now, struct strbuf *messages)
+int ipset_publish(struct ipset *s, struct tamis *t, const char *prefix, uint64_t now,
+		  struct strbuf *messages)
 {
 	static const char table[] = "add table inet global\n";
-	struct publish p = {.s = s};
+	struct publish p = {.s = s, .prefix = prefix, .messages = messages};
 	int err = change_begin(t, now, &p.change);
 
-	s->messages = messages;
 	if (err)
 		return err;
+	s->now = now;
 	err = change_text(p.change, table, sizeof(table) - 1, messages);
-	for (size_t i = 0; !err && i < s->sets.n; i++)
-		err = set_publish(&p, s->sets.items[i]);
+	for (size_t i = 0; !err && i < s->sets.n; i++) {
+		p.set = s->sets.items[i];
+		err = set_publish(&p);
+	}
 	vec_free(&p.items);
 	vec_free(&p.exceptions);
 	vec_free(&p.holes);
 	strbuf_free(&p.type);
 	if (!err && s->skb_seen)
-		strbuf_printf(messages, "%s: values of skbinfo are read, not evaluated\n", s->file);
+		strbuf_printf(messages, "%s: values of skbinfo are read, not evaluated\n", prefix);
 	if (!err)
 		return change_commit(p.change, messages);
 	change_abort(p.change);

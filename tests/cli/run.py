@@ -562,7 +562,7 @@ def ipset_exceptions_of_pairs():
 
 @test
 def ipset_with_rules():
-    written("sets.ipset", "create every hash:net\nadd every 0.0.0.0-255.255.255.255\ncreate none hash:ip\n")
+    written("sets.ipset", "create every hash:net\nadd every 0.0.0.0/1\nadd every 128.0.0.0/1\ncreate none hash:ip\n")
     written("rules.nft", "table inet global { chain c { type filter hook input priority 0; ip saddr @none counter\n"
             "ip saddr @every drop\n}; }\n")
     got = report("-f", "rules.nft", "--ipset", "sets.ipset", "--path", "input", CAPTURE)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ipset_words: options, their arguments and numbers, and what is said when they are wrong. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "compat/ipset_int.h"
+
+static void line_add(struct strbuf *to, const char *fmt, va_list ap)
+{
+	if (to->len)
+		strbuf_putc(to, '\n');
+	strbuf_vprintf(to, fmt, ap);
+}
+
+int ipset_fail(struct ipset *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line_add(&s->error, fmt, ap);
+	va_end(ap);
+	s->status = 1;
+	return -EINVAL;
+}
+
+int ipset_usage(struct ipset *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line_add(&s->error, fmt, ap);
+	va_end(ap);
+	s->status = 2;
+	return -EINVAL;
+}
+
+void ipset_warn(struct ipset *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	line_add(&s->warnings, fmt, ap);
+	va_end(ap);
+}
+
+int ipset_number(struct ipset *s, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(text, &end, 0);
+	if (end == text || *end)
+		return ipset_fail(s, "Syntax error: '%s' is invalid as number", text);
+	if (errno || v < min || v > max || strchr(text, '-'))
+		return ipset_fail(s, "Syntax error: '%s' is out of range %llu-%llu", text,
+				  (unsigned long long)min, (unsigned long long)max);
+	*out = v;
+	return 0;
+}
+
+int ipset_argument(struct ipset *s, struct ipset_words *w, const char *option, const char **out)
+{
+	const char *text = words_next(w);
+
+	if (!text)
+		return ipset_usage(s, "Missing mandatory argument of option `%s'", option);
+	*out = text;
+	return 0;
+}
+
+int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known, unsigned *given,
+		      enum ipset_option *out)
+{
+	const char *word = words_next(w);
+	enum ipset_option o;
+
+	*out = IPSET_OPTIONS_N;
+	if (!word)
+		return 0;
+	if (known & OPT(FAMILY) && (strcmp(word, "-4") == 0 || strcmp(word, "-6") == 0)) {
+		o = IPSET_FAMILY;
+		w->at--;
+	} else {
+		o = ipset_option_find(word);
+	}
+	if (o == IPSET_OPTIONS_N || !(known & 1U << o))
+		return ipset_usage(s, "Unknown argument: `%s'", word);
+	if (*given & 1U << o)
+		return ipset_fail(s, "Syntax error: %s already specified", ipset_option_name(o));
+	*given |= 1U << o;
+	*out = o;
+	return 0;
+}
