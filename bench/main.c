@@ -2,7 +2,7 @@
 /*
  * tamis-bench: our structures beside the peers that Debian packages.
  *
- *	tamis-bench [--json] sets|eval [NOUN ...]
+ *	tamis-bench [--json] sets|eval|acl [NOUN ...]
  *
  * Results are a table, or with --json one array of objects.
  */
@@ -23,6 +23,12 @@ static const struct noun {
 	{"sets", "concat", bench_concat},
 	{"eval", "linear", bench_eval_linear},
 	{"eval", "change", bench_eval_change},
+};
+
+/* Of group "acl": sets of classbench.h. */
+static const char *const acl_sets[] = {
+	"acl1_1k", "fw1_1k",   "ipc1_1k",   "acl1_10k", "acl2_10k",  "fw1_10k",
+	"fw2_10k", "ipc1_10k", "acl1_100k", "fw1_100k", "ipc1_100k",
 };
 
 static bool json;
@@ -115,12 +121,12 @@ void bench_row(const char *subject, const char *figure, const char *who, double 
 	n_rows++;
 }
 
-static bool asked_for(const struct noun *n, int argc, char **argv)
+static bool asked_for(const char *group, const char *name, int argc, char **argv)
 {
-	if (strcmp(n->group, argv[0]))
+	if (strcmp(group, argv[0]))
 		return false;
 	for (int i = 1; i < argc; i++)
-		if (!strcmp(n->name, argv[i]))
+		if (!strcmp(name, argv[i]))
 			return true;
 	return argc == 1;
 }
@@ -136,13 +142,18 @@ int main(int argc, char **argv)
 	}
 	unsigned ran = 0;
 	for (unsigned i = 0; argc && i < ARRAY_SIZE(nouns); i++)
-		if (asked_for(&nouns[i], argc, argv)) {
+		if (asked_for(nouns[i].group, nouns[i].name, argc, argv)) {
 			nouns[i].run();
+			ran++;
+		}
+	for (unsigned i = 0; argc && i < ARRAY_SIZE(acl_sets); i++)
+		if (asked_for("acl", acl_sets[i], argc, argv)) {
+			bench_acl(acl_sets[i]);
 			ran++;
 		}
 	if (json && n_rows)
 		printf("\n]\n");
 	if (!ran)
-		fprintf(stderr, "usage: tamis-bench [--json] sets|eval [NOUN ...]\n");
+		fprintf(stderr, "usage: tamis-bench [--json] sets|eval|acl [NOUN ...]\n");
 	return ran ? 0 : 1;
 }

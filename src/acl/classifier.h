@@ -81,9 +81,9 @@ enum { CLS_WORDS = 19 };
 enum cls_family { CLS_ANY, CLS_IPV4, CLS_IPV6, CLS_OTHER };
 
 struct cls_key {
-	uint32_t w[CLS_WORDS]; /* zero outside the fields that are there */
 	uint32_t has;	       /* bit per enum cls_field */
-	uint8_t family;	       /* of the packet: not CLS_ANY */
+	uint8_t family;	       /* of the packet: not CLS_ANY; CLS_OTHER has no addresses */
+	uint32_t w[CLS_WORDS]; /* zero outside the fields that are there */
 };
 
 /* Puts a field of at most 32 bits into a key that has it not yet. */

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_acl: the classifier beside DPDK's rte_acl and a plain TupleMerge, on ClassBench's sets.
+ *
+ * Every answer of all three is compared with a linear search, on the trace and on random keys.
+ * Lookups of the three take turns, BENCH_RUNS times, in bursts of 64; what is told is the median.
+ * Changes are single entries at random places, inserted and committed, deleted and committed, with
+ * what waits for readers run at once: for the longest the smallest of the runs' longest is told.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "acl/classifier.h"
+#include "bench.h"
+#include "classbench.h"
+
+enum { BURST = 64, RANDOM_KEYS = 2000, CHANGES = 20000, PEERS = 3 };
+
+/* --- the classifier as a peer ----------------------------------------------------------------- */
+
+struct handle {
+	struct classifier *c;
+	unsigned n;
+	struct cls_entry **entries;
+	struct cls_key *keys;
+};
+
+static int insert(struct classifier *c, struct cls_entry *before, const struct cb_rule *r,
+		  uint64_t number, struct cls_entry **out)
+{
+	struct cls_cond conds[5];
+	struct cls_rule rule = {.family = CLS_IPV4, .conds = conds};
+	const struct {
+		uint8_t field;
+		uint32_t lo, hi, most;
+	} all[] = {
+		{CLS_SADDR, r->saddr, (uint32_t)(r->saddr | UINT32_MAX >> r->slen), UINT32_MAX},
+		{CLS_DADDR, r->daddr, (uint32_t)(r->daddr | UINT32_MAX >> r->dlen), UINT32_MAX},
+		{CLS_SPORT, r->sport[0], r->sport[1], UINT16_MAX},
+		{CLS_DPORT, r->dport[0], r->dport[1], UINT16_MAX},
+		{CLS_L4PROTO, r->proto, r->proto | (uint8_t)~r->proto_mask, UINT8_MAX},
+	};
+	for (unsigned i = 0; i < 5; i++) {
+		bool full = i < 2 && (i ? r->dlen : r->slen) == 32;
+		uint32_t hi = full ? all[i].lo : all[i].hi;
+		if (all[i].lo || hi != all[i].most)
+			conds[rule.n++] = (struct cls_cond){
+				.field = all[i].field, .a = {all[i].lo}, .b = {hi}};
+	}
+	return classifier_insert(c, before, &rule, (void *)(uintptr_t)number, out);
+}
+
+static void *build(const struct cb_rule *rules, unsigned n)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+
+	h->n = n;
+	h->entries = calloc(n, sizeof(*h->entries));
+	if (classifier_new(&(struct classifier_config){0}, &h->c))
+		abort();
+	for (unsigned i = 0; i < n; i++)
+		if (insert(h->c, NULL, &rules[i], i, &h->entries[i]))
+			abort();
+	classifier_commit(h->c);
+	return h;
+}
+
+static void drop(void *handle)
+{
+	struct handle *h = handle;
+	classifier_free(h->c);
+	free(h->entries);
+	free(h->keys);
+	free(h);
+}
+
+static void prepare(void *handle, const struct cb_key *keys, unsigned n)
+{
+	struct handle *h = handle;
+	free(h->keys);
+	h->keys = calloc(n, sizeof(*h->keys));
+	for (unsigned i = 0; i < n; i++) {
+		struct cls_key *k = &h->keys[i];
+		k->family = CLS_IPV4;
+		k->w[CLS_AT_SADDR / 32] = keys[i].saddr;
+		k->w[CLS_AT_DADDR / 32] = keys[i].daddr;
+		k->has = 1 << CLS_SADDR | 1 << CLS_DADDR;
+		cls_key_set(k, SPORT, keys[i].sport);
+		cls_key_set(k, DPORT, keys[i].dport);
+		cls_key_set(k, L4PROTO, keys[i].proto);
+	}
+}
+
+static void lookup(void *handle, unsigned from, unsigned n, uint32_t *first)
+{
+	const struct handle *h = handle;
+	const struct cls_entry *hit[BURST];
+	uint64_t version = classifier_version(h->c);
+
+	for (unsigned at = 0; at < n; at += BURST) {
+		unsigned m = MIN(n - at, BURST);
+		uint64_t mask = UINT64_MAX >> (64 - m);
+		uint64_t found =
+			classifier_lookup(h->c, version, h->keys + from + at, mask, NULL, hit);
+		for (unsigned i = 0; i < m; i++)
+			first[at + i] = found >> i & 1 ? (uint32_t)(uintptr_t)hit[i]->cookie : h->n;
+	}
+}
+
+static size_t bytes(void *handle)
+{
+	struct classifier_stats stats;
+	classifier_stats_read(((struct handle *)handle)->c, &stats);
+	return stats.bytes;
+}
+
+static const struct cb_peer ours = {"tamis", build, drop, prepare, lookup, bytes};
+
+/* --- what is measured --------------------------------------------------------------------------
+ */
+
+static void compare(const struct cb_set *s, const struct cb_peer *p, void *h,
+		    const struct cb_key *keys, const uint32_t *want, unsigned n, const char *which)
+{
+	uint32_t *got = malloc(n * sizeof(*got));
+	unsigned wrong = 0;
+
+	p->prepare(h, keys, n);
+	p->lookup(h, 0, n, got);
+	for (unsigned i = 0; i < n; i++)
+		wrong += got[i] != want[i];
+	bench_row(s->name, which, p->name, wrong, "wrong");
+	free(got);
+}
+
+static uint32_t *oracle(const struct cb_set *s, const struct cb_key *keys, unsigned n)
+{
+	uint32_t *first = malloc(n * sizeof(*first));
+	for (unsigned i = 0; i < n; i++)
+		first[i] = cb_first(s, &keys[i]);
+	return first;
+}
+
+/* Addresses of rules with some bits changed, ports and protocols that rules have. */
+static void random_keys(const struct cb_set *s, struct cb_key *keys, unsigned n)
+{
+	uint64_t seed = 1;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t r = bench_random(&seed);
+		const struct cb_rule *a = &s->rules[bench_random(&seed) % s->n];
+		const struct cb_rule *b = &s->rules[bench_random(&seed) % s->n];
+		keys[i] = (struct cb_key){
+			.saddr = a->saddr ^
+				 (uint32_t)(r & 3 ? 0 : bench_random(&seed)) >> (r >> 8 & 31),
+			.daddr = (r & 4 ? a : b)->daddr ^ (uint32_t)(r >> 16 & 3),
+			.sport = (r & 8 ? a : b)->sport[r >> 20 & 1],
+			.dport = (r & 16 ? a : b)->dport[r >> 21 & 1],
+			.proto = (r & 32 ? a : b)->proto,
+		};
+	}
+}
+
+static void measure_lookups(const struct cb_set *s, const struct cb_peer *const *peers, void **h)
+{
+	double ns[PEERS][BENCH_RUNS];
+	uint32_t *first = malloc(s->n_keys * sizeof(*first));
+
+	for (unsigned p = 0; p < PEERS; p++)
+		if (h[p])
+			peers[p]->prepare(h[p], s->keys, s->n_keys);
+	for (unsigned run = 0; run < BENCH_RUNS; run++)
+		for (unsigned p = 0; p < PEERS; p++) {
+			if (!h[p])
+				continue;
+			uint64_t start = bench_ran();
+			peers[p]->lookup(h[p], 0, s->n_keys, first);
+			ns[p][run] = (double)(bench_ran() - start) / s->n_keys;
+		}
+	for (unsigned p = 0; p < PEERS; p++)
+		if (h[p])
+			bench_row(s->name, "lookup, bursts of 64", peers[p]->name,
+				  bench_median(ns[p], BENCH_RUNS), "ns");
+	if (h[1])
+		bench_row(s->name, "lookup, times rte_acl", ours.name,
+			  bench_median(ns[0], BENCH_RUNS) / bench_median(ns[1], BENCH_RUNS), "");
+	free(first);
+}
+
+static void measure_changes(const struct cb_set *s, struct handle *h)
+{
+	static double in[CHANGES], out[CHANGES];
+	double median[2][BENCH_RUNS], high[2][BENCH_RUNS], longest[2] = {1e9, 1e9};
+	uint64_t seed = 7;
+
+	for (unsigned run = 0; run < BENCH_RUNS; run++) {
+		for (unsigned i = 0; i < CHANGES; i++) {
+			/* Out with one entry, in with it again, where it was. */
+			unsigned at = (unsigned)(bench_random(&seed) % s->n);
+			struct cls_entry *next = classifier_next(h->c, h->entries[at]);
+			uint64_t t0 = bench_now();
+			classifier_delete(h->c, h->entries[at]);
+			classifier_commit(h->c);
+			uint64_t t1 = bench_now();
+			if (insert(h->c, next, &s->rules[at], at, &h->entries[at]))
+				abort();
+			classifier_commit(h->c);
+			uint64_t t2 = bench_now();
+			out[i] = (double)(t1 - t0);
+			in[i] = (double)(t2 - t1);
+		}
+		double *all[2] = {in, out};
+		for (unsigned k = 0; k < 2; k++) {
+			median[k][run] = bench_median(all[k], CHANGES);
+			high[k][run] = bench_quantile(all[k], CHANGES, 0.999);
+			longest[k] = MIN(longest[k], bench_quantile(all[k], CHANGES, 1));
+		}
+	}
+	static const char *const names[2][3] = {
+		{"insert, median", "insert, 99.9th percentile", "insert, longest"},
+		{"delete, median", "delete, 99.9th percentile", "delete, longest"}};
+	for (unsigned k = 0; k < 2; k++) {
+		bench_row(s->name, names[k][0], ours.name, bench_median(median[k], BENCH_RUNS),
+			  "ns");
+		bench_row(s->name, names[k][1], ours.name, bench_median(high[k], BENCH_RUNS), "ns");
+		bench_row(s->name, names[k][2], ours.name, longest[k], "ns");
+	}
+}
+
+/* Builds take turns with nothing: each peer's own time, the median of five for ours. */
+static void *measure_build(const struct cb_set *s, const struct cb_peer *p)
+{
+	double ms[5];
+	void *h = NULL;
+	unsigned runs = p == &ours ? 5 : 1;
+
+	for (unsigned run = 0; run < runs; run++) {
+		if (h)
+			p->drop(h);
+		uint64_t start = bench_ran();
+		h = p->build(s->rules, s->n);
+		ms[run] = (double)(bench_ran() - start) / 1e6;
+	}
+	if (!h)
+		return NULL;
+	bench_row(s->name, "build", p->name, bench_median(ms, runs), "ms");
+	bench_row(s->name, "bytes a rule", p->name, (double)p->bytes(h) / s->n, "bytes");
+	return h;
+}
+
+void bench_acl(const char *name)
+{
+	static const struct cb_peer *const peers[PEERS] = {&ours, &cb_rte_acl, &cb_tuple_merge};
+	struct cb_key random[RANDOM_KEYS];
+	struct cb_set s;
+	void *h[PEERS];
+
+	if (!cb_load(name, &s)) {
+		printf("%s: skipped: not in $TAMIS_DATA/classbench\n", name);
+		cb_free(&s);
+		return;
+	}
+	random_keys(&s, random, RANDOM_KEYS);
+	uint32_t *on_trace = oracle(&s, s.keys, s.n_keys);
+	uint32_t *on_random = oracle(&s, random, RANDOM_KEYS);
+	for (unsigned p = 0; p < PEERS; p++) {
+		h[p] = measure_build(&s, peers[p]);
+		if (!h[p])
+			continue;
+		compare(&s, peers[p], h[p], s.keys, on_trace, s.n_keys, "answers, trace");
+		compare(&s, peers[p], h[p], random, on_random, RANDOM_KEYS, "answers, random keys");
+	}
+	measure_lookups(&s, peers, h);
+	measure_changes(&s, h[0]);
+	compare(&s, &ours, h[0], s.keys, on_trace, s.n_keys, "answers, after changes");
+	for (unsigned p = 0; p < PEERS; p++)
+		if (h[p])
+			peers[p]->drop(h[p]);
+	free(on_trace);
+	free(on_random);
+	cb_free(&s);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* classbench: see classbench.h. */
+#include "classbench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/vec.h"
+
+static gzFile open_file(const char *kind, const char *name)
+{
+	const char *data = getenv("TAMIS_DATA");
+	char path[512];
+
+	if (data)
+		snprintf(path, sizeof(path), "%s/classbench/%s/%s.gz", data, kind, name);
+	else
+		snprintf(path, sizeof(path), "%s/../shared/data/classbench/%s/%s.gz",
+			 TAMIS_SOURCE_ROOT, kind, name);
+	return gzopen(path, "r");
+}
+
+static bool parse_rule(const char *line, struct cb_rule *r)
+{
+	unsigned s[5], d[5], sp[2], dp[2], proto, mask;
+
+	if (sscanf(line, "@%u.%u.%u.%u/%u %u.%u.%u.%u/%u %u : %u %u : %u %x/%x", &s[0], &s[1],
+		   &s[2], &s[3], &s[4], &d[0], &d[1], &d[2], &d[3], &d[4], &sp[0], &sp[1], &dp[0],
+		   &dp[1], &proto, &mask) != 16)
+		return false;
+	*r = (struct cb_rule){
+		.saddr = s[0] << 24 | s[1] << 16 | s[2] << 8 | s[3],
+		.daddr = d[0] << 24 | d[1] << 16 | d[2] << 8 | d[3],
+		.slen = (uint8_t)s[4],
+		.dlen = (uint8_t)d[4],
+		.sport = {(uint16_t)sp[0], (uint16_t)sp[1]},
+		.dport = {(uint16_t)dp[0], (uint16_t)dp[1]},
+		.proto = (uint8_t)(proto & mask),
+		.proto_mask = (uint8_t)mask,
+	};
+	return true;
+}
+
+static uint32_t differ(uint32_t a, uint32_t b, unsigned len)
+{
+	return len ? (a ^ b) >> (32 - len) : 0;
+}
+
+bool cb_matches(const struct cb_rule *r, const struct cb_key *k)
+{
+	return !differ(r->saddr, k->saddr, r->slen) && !differ(r->daddr, k->daddr, r->dlen) &&
+	       r->sport[0] <= k->sport && k->sport <= r->sport[1] && r->dport[0] <= k->dport &&
+	       k->dport <= r->dport[1] && !((r->proto ^ k->proto) & r->proto_mask);
+}
+
+uint32_t cb_first(const struct cb_set *s, const struct cb_key *k)
+{
+	uint32_t i = 0;
+	while (i < s->n && !cb_matches(&s->rules[i], k))
+		i++;
+	return i;
+}
+
+bool cb_load(const char *name, struct cb_set *out)
+{
+	VEC(struct cb_rule) rules = {0};
+	VEC(struct cb_key) keys = {0};
+	gzFile file = open_file("rules", name), trace = open_file("traces", name);
+	char line[512];
+
+	*out = (struct cb_set){.name = name};
+	while (file && gzgets(file, line, sizeof(line))) {
+		struct cb_rule r;
+		if (parse_rule(line, &r) && vec_push(&rules, r))
+			abort();
+	}
+	while (trace && gzgets(trace, line, sizeof(line))) {
+		struct cb_key k;
+		unsigned sport, dport, proto;
+		if (sscanf(line, "%u %u %u %u %u", &k.saddr, &k.daddr, &sport, &dport, &proto) != 5)
+			continue;
+		k.sport = (uint16_t)sport;
+		k.dport = (uint16_t)dport;
+		k.proto = (uint8_t)proto;
+		if (vec_push(&keys, k))
+			abort();
+	}
+	if (file)
+		gzclose(file);
+	if (trace)
+		gzclose(trace);
+	out->n = (unsigned)rules.n;
+	out->n_keys = (unsigned)keys.n;
+	out->rules = rules.items;
+	out->keys = keys.items;
+	return rules.n && keys.n;
+}
+
+void cb_free(struct cb_set *s)
+{
+	free(s->rules);
+	free(s->keys);
+	*s = (struct cb_set){0};
+}
