@@ -8,19 +8,22 @@ MESON_FLAGS ?=
 
 .PHONY: all run test test-asan fuzz bench install format help clean
 
+# On a terminal ninja shows its progress.
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@ninja -C $(BUILD) -n | grep -q 'no work to do' || { echo "building in $(BUILD)/, the first time takes a minute or two"; \
+		ninja -C $(BUILD) $$(test -t 1 || echo --quiet); }
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile
 
 run: ## set up, build, and replay examples/ through `tamis replay`
-	@scripts/setup.sh build
 	@$(MAKE) --no-print-directory all
-	@$(BUILD)/cmd/tamis/tamis replay -f examples/firewall.nft --local 192.0.2.1 --local 2001:db8::1 examples/mixed.pcap
+	$(BUILD)/cmd/tamis/tamis replay -f examples/firewall.nft --local 192.0.2.1 --local 2001:db8::1 examples/mixed.pcap
 
+# A build that was set up before there were the packages of the tests has none.
 test: ## set up, build and run all tests; last line: N passed, M failed
 	@scripts/setup.sh build test
+	@[ ! -e $(BUILD)/build.ninja ] || grep -q cmocka $(BUILD)/build.ninja || rm $(BUILD)/build.ninja
 	@$(MAKE) --no-print-directory all
 	@scripts/run_tests.py $(BUILD)
 
@@ -39,9 +42,14 @@ bench: ## build and run the benchmarks
 	@$(MAKE) --no-print-directory BUILD=build-bench MESON_FLAGS=--buildtype=release all
 	@ninja -C build-bench --quiet bench
 
+# The build keeps the prefix of the time before, and meson takes relative paths from elsewhere.
 install: ## install command, library, headers, man page; PREFIX, DESTDIR
-	@$(MAKE) --no-print-directory BUILD=build-install MESON_FLAGS='--buildtype=release --prefix=$(PREFIX)' all
-	@meson install -C build-install --no-rebuild $(if $(DESTDIR),--destdir $(DESTDIR))
+	@$(MAKE) --no-print-directory BUILD=build-install MESON_FLAGS=--buildtype=release build-install/build.ninja
+	@[ "$$(cat build-install/prefix 2>/dev/null)" = '$(abspath $(PREFIX))' ] || { \
+		meson configure build-install -Dprefix='$(abspath $(PREFIX))' && \
+		echo '$(abspath $(PREFIX))' >build-install/prefix; }
+	@$(MAKE) --no-print-directory BUILD=build-install all
+	@meson install -C build-install --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 
 format: ## clang-format over all sources
 	@scripts/setup.sh format
@@ -50,5 +58,10 @@ format: ## clang-format over all sources
 clean: ## remove all build directories
 	@rm -rf build build-asan build-fuzz build-bench build-install
 
+# What meson says is told if it fails.
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD) $(MESON_FLAGS) >/dev/null
+	@scripts/setup.sh build
+	@echo "setting up $(BUILD)/"
+	@mkdir -p $(BUILD)
+	@meson setup $$([ ! -e $(BUILD)/meson-private/coredata.dat ] || echo --reconfigure) $(BUILD) $(MESON_FLAGS) \
+		>$(BUILD)/setup.log 2>&1 || { cat $(BUILD)/setup.log >&2; rm -f $(BUILD)/build.ninja; exit 1; }
