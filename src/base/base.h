@@ -68,10 +68,8 @@ static inline uint64_t be_load(const uint8_t *p, unsigned len)
 
 static inline void be_store(uint8_t *p, uint64_t v, unsigned len)
 {
-	while (len--) {
-		p[len] = (uint8_t)v;
-		v >>= 8;
-	}
+	for (unsigned i = 0; i < len; i++)
+		p[i] = (uint8_t)(v >> 8 * (len - 1 - i));
 }
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "be*_load assume a little-endian host");
