@@ -2,226 +2,437 @@
 /* box_tree: see box_tree.h. */
 #include "set/box_tree.h"
 
-static int order(const struct set *s, struct set_elem *a, struct set_elem *b)
+/* Splits leave eight entries at least, but nodes can shrink: 2^64 boxes are fewer levels. */
+enum { HEIGHT_MAX = 24 };
+
+/* --- nodes ---------------------------------------------------------------------------------- */
+
+static inline size_t bounds_size(unsigned key_len, unsigned cap)
 {
-	int c = key_cmp(s, a->tree.lo, elem_lo(a), b->tree.lo, elem_lo(b));
-	return c ? c : memcmp(elem_hi(s, b), elem_hi(s, a), s->key_len);
+	return ((size_t)cap * 2 * key_len + 7) & ~(size_t)7;
 }
 
-/* --- bounds --------------------------------------------------------------------------------- */
-
-/* Makes n's bounds hold those of `with` too. */
-static void bounds_extend(const struct set *s, struct set_elem *n, struct set_elem *with)
+static inline size_t node_size(unsigned key_len, unsigned cap)
 {
-	uint8_t *max = node_max(s, n), *with_max = node_max(s, with);
-	uint8_t *min = node_min(s, n), *with_min = node_min(s, with);
-
-	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++]) {
-		unsigned len = s->desc.field_len[f];
-		if (memcmp(max + at, with_max + at, len) < 0)
-			memcpy(max + at, with_max + at, len);
-		if (memcmp(min + at, with_min + at, len) > 0)
-			memcpy(min + at, with_min + at, len);
-	}
+	return sizeof(struct box_node) + bounds_size(key_len, cap) + cap * sizeof(void *);
 }
 
-static void bounds_own(const struct set *s, struct set_elem *n)
+static inline uint8_t *entry_lo(const struct set *s, const struct box_node *n, unsigned i)
 {
-	memcpy(node_max(s, n), elem_hi(s, n), s->key_len);
-	memcpy(node_min(s, n), elem_lo(n), s->key_len);
+	return (uint8_t *)n->bounds + (size_t)i * 2 * s->key_len;
 }
 
-static void bounds_update(const struct set *s, struct set_elem *n)
+static inline uint8_t *entry_hi(const struct set *s, const struct box_node *n, unsigned i)
 {
-	bounds_own(s, n);
-	if (n->tree.left)
-		bounds_extend(s, n, n->tree.left);
-	if (n->tree.right)
-		bounds_extend(s, n, n->tree.right);
+	return entry_lo(s, n, i) + s->key_len;
 }
 
-/* --- balance -------------------------------------------------------------------------------- */
-
-static inline uint8_t height(const struct set_elem *n)
+static inline void **entry_ptr(unsigned key_len, const struct box_node *n, unsigned i)
 {
-	return n ? 1 + MAX(n->tree.left_height, n->tree.right_height) : 0;
+	return (void **)(n->bounds + bounds_size(key_len, n->cap)) + i;
 }
 
-static inline void set_left(struct set_elem *n, struct set_elem *child)
+static inline struct box_node *child_of(unsigned key_len, const struct box_node *n, unsigned i)
 {
-	n->tree.left = child;
-	n->tree.left_height = height(child);
+	return *entry_ptr(key_len, n, i);
 }
 
-static inline void set_right(struct set_elem *n, struct set_elem *child)
+static inline struct set_elem *elem_of(unsigned key_len, const struct box_node *n, unsigned i)
 {
-	n->tree.right = child;
-	n->tree.right_height = height(child);
+	return *entry_ptr(key_len, n, i);
 }
 
-static struct set_elem *rotate_right(const struct set *s, struct set_elem *n)
+static struct box_node *node_alloc(const struct set *s, unsigned cap)
 {
-	struct set_elem *up = n->tree.left;
-	set_left(n, up->tree.right);
-	bounds_update(s, n);
-	set_right(up, n);
-	bounds_update(s, up);
-	return up;
-}
+	struct box_node *n = malloc(node_size(s->key_len, cap));
 
-static struct set_elem *rotate_left(const struct set *s, struct set_elem *n)
-{
-	struct set_elem *up = n->tree.right;
-	set_right(n, up->tree.left);
-	bounds_update(s, n);
-	set_left(up, n);
-	bounds_update(s, up);
-	return up;
-}
-
-static struct set_elem *balance(const struct set *s, struct set_elem *n)
-{
-	if (n->tree.left_height > n->tree.right_height + 1) {
-		struct set_elem *l = n->tree.left;
-		if (l->tree.right_height > l->tree.left_height)
-			set_left(n, rotate_left(s, l));
-		return rotate_right(s, n);
-	}
-	if (n->tree.right_height > n->tree.left_height + 1) {
-		struct set_elem *r = n->tree.right;
-		if (r->tree.left_height > r->tree.right_height)
-			set_right(n, rotate_right(s, r));
-		return rotate_left(s, n);
-	}
+	if (n)
+		n->cap = (uint8_t)cap;
 	return n;
+}
+
+static void node_begin(const struct box_pool *p, struct box_node *n, const struct box_node *like)
+{
+	n->stamp = p->stamp;
+	n->n = 0;
+	n->height = like ? like->height : 0;
+	n->hash = like ? like->hash : 0;
+}
+
+static struct box_node *node_take(struct box_pool *p, const struct box_node *like)
+{
+	struct box_node *n = p->spare;
+
+	p->spare = n->rcu.next ? container_of(n->rcu.next, struct box_node, rcu) : NULL;
+	p->n_spare--;
+	node_begin(p, n, like);
+	return n;
+}
+
+static void node_gone(struct box_pool *p, struct box_node *n)
+{
+	if (n->stamp == p->stamp) {
+		free(n);
+		return;
+	}
+	n->rcu.next = *p->retired;
+	*p->retired = &n->rcu;
+}
+
+static void entries_copy(const struct set *s, const struct box_node *from, unsigned at,
+			 unsigned count, struct box_node *to, unsigned to_at)
+{
+	memcpy(entry_lo(s, to, to_at), entry_lo(s, from, at), (size_t)count * 2 * s->key_len);
+	memcpy(entry_ptr(s->key_len, to, to_at), entry_ptr(s->key_len, from, at),
+	       count * sizeof(void *));
+	to->n = (uint8_t)(to_at + count);
+}
+
+/* The node at *at, in this version. */
+static struct box_node *own(struct box_pool *p, void **at)
+{
+	struct box_node *old = *at;
+
+	if (old->stamp == p->stamp)
+		return old;
+	struct box_node *n = node_take(p, old);
+	entries_copy(p->s, old, 0, old->n, n, 0);
+	node_gone(p, old);
+	*at = n;
+	return n;
+}
+
+static unsigned room_for(unsigned n)
+{
+	unsigned cap = 1;
+
+	while (cap < n)
+		cap *= 2;
+	return cap;
+}
+
+static inline bool is_small(const struct box_node *root)
+{
+	return !root || (!root->height && root->n < BOX_FANOUT);
+}
+
+int box_pool_reserve(struct box_pool *p, const struct box_node *root, bool insert)
+{
+	bool owned = root && root->stamp == p->stamp;
+	/* Each node on the way copied and split, and a root above. */
+	size_t want = is_small(root) ? 0 : 2 * (size_t)root->height + 3;
+
+	if (is_small(root) && !(owned && (!insert || root->n < root->cap))) {
+		unsigned cap = room_for((root ? root->n : 0) + insert);
+		if (p->spare_root && p->spare_root->cap != cap) {
+			free(p->spare_root);
+			p->spare_root = NULL;
+		}
+		if (!p->spare_root)
+			p->spare_root = node_alloc(p->s, cap);
+		if (!p->spare_root)
+			return -ENOMEM;
+	}
+	while (p->n_spare < want) {
+		struct box_node *n = node_alloc(p->s, BOX_FANOUT);
+		if (!n)
+			return -ENOMEM;
+		n->rcu.next = p->spare ? &p->spare->rcu : NULL;
+		p->spare = n;
+		p->n_spare++;
+	}
+	return 0;
+}
+
+void box_pool_free(struct box_pool *p)
+{
+	while (p->n_spare)
+		free(node_take(p, NULL));
+	free(p->spare_root);
+	p->spare_root = NULL;
+}
+
+void box_tree_free(const struct box_node *root, unsigned key_len)
+{
+	for (unsigned i = 0; root && root->height && i < root->n; i++)
+		box_tree_free(child_of(key_len, root, i), key_len);
+	free((void *)root);
+}
+
+void box_tree_revert(struct box_pool *p, struct box_node *root)
+{
+	if (!root || root->stamp != p->stamp)
+		return;
+	for (unsigned i = 0; root->height && i < root->n; i++)
+		box_tree_revert(p, child_of(p->s->key_len, root, i));
+	free(root);
+}
+
+/* --- entries -------------------------------------------------------------------------------- */
+
+static void entry_open(const struct set *s, struct box_node *n, unsigned i)
+{
+	unsigned behind = n->n++ - i;
+
+	memmove(entry_lo(s, n, i + 1), entry_lo(s, n, i), (size_t)behind * 2 * s->key_len);
+	memmove(entry_ptr(s->key_len, n, i + 1), entry_ptr(s->key_len, n, i),
+		behind * sizeof(void *));
+}
+
+static void entry_close(const struct set *s, struct box_node *n, unsigned i)
+{
+	unsigned behind = --n->n - i;
+
+	memmove(entry_lo(s, n, i), entry_lo(s, n, i + 1), (size_t)behind * 2 * s->key_len);
+	memmove(entry_ptr(s->key_len, n, i), entry_ptr(s->key_len, n, i + 1),
+		behind * sizeof(void *));
+}
+
+/* The bounds of a child as its entry. */
+static void bounds_update(const struct set *s, struct box_node *n, unsigned i)
+{
+	const struct box_node *c = child_of(s->key_len, n, i);
+	uint8_t *lo = entry_lo(s, n, i), *hi = entry_hi(s, n, i);
+
+	memcpy(lo, entry_lo(s, c, 0), 2 * s->key_len);
+	for (unsigned k = 1; k < c->n; k++)
+		for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++]) {
+			unsigned len = s->desc.field_len[f];
+			if (memcmp(entry_lo(s, c, k) + at, lo + at, len) < 0)
+				memcpy(lo + at, entry_lo(s, c, k) + at, len);
+			if (memcmp(entry_hi(s, c, k) + at, hi + at, len) > 0)
+				memcpy(hi + at, entry_hi(s, c, k) + at, len);
+		}
+}
+
+/* Number of entries whose lo is not above this one. */
+static unsigned entries_upto(const struct set *s, const struct box_node *n, const uint8_t *lo)
+{
+	unsigned i = 0;
+
+	while (i < n->n && memcmp(entry_lo(s, n, i), lo, s->key_len) <= 0)
+		i++;
+	return i;
+}
+
+/* Opens place i of n, in n or its new right neighbour, which is then returned. */
+static struct box_node *entry_place(struct box_pool *p, struct box_node **n, unsigned *i)
+{
+	struct box_node *left = *n, *right = NULL;
+
+	if (left->n == BOX_FANOUT) {
+		right = node_take(p, left);
+		entries_copy(p->s, left, BOX_FANOUT / 2, BOX_FANOUT / 2, right, 0);
+		left->n = BOX_FANOUT / 2;
+		if (*i > left->n) {
+			*i -= left->n;
+			*n = right;
+		}
+	}
+	entry_open(p->s, *n, *i);
+	return right;
+}
+
+static void elem_put(const struct set *s, struct box_node *n, unsigned i, struct set_elem *e)
+{
+	*entry_ptr(s->key_len, n, i) = e;
+	memcpy(entry_lo(s, n, i), elem_lo(e), 2 * s->key_len);
 }
 
 /* --- changes -------------------------------------------------------------------------------- */
 
-static struct set_elem *insert_below(const struct set *s, struct set_elem *n, struct set_elem *e)
+/* Returns the new right neighbour of the node at *at, if that had to be split. */
+static struct box_node *insert_below(struct box_pool *p, void **at, struct set_elem *e)
 {
-	if (!n)
-		return e;
-	bounds_extend(s, n, e);
-	if (order(s, e, n) < 0)
-		set_left(n, insert_below(s, n->tree.left, e));
-	else
-		set_right(n, insert_below(s, n->tree.right, e));
-	return balance(s, n);
-}
+	const struct set *s = p->s;
+	struct box_node *n = own(p, at);
+	unsigned i = entries_upto(s, n, elem_lo(e));
 
-struct set_elem *box_tree_insert(const struct set *s, struct set_elem *root, struct set_elem *e)
-{
-	e->tree.left = e->tree.right = NULL;
-	e->tree.left_height = e->tree.right_height = 0;
-	e->tree.lo = key_prefix(s, elem_lo(e));
-	bounds_own(s, e);
-	return insert_below(s, root, e);
-}
-
-/* Takes the first element of a subtree out; returns what is left. */
-static struct set_elem *take_first(const struct set *s, struct set_elem *n, struct set_elem **first)
-{
-	if (!n->tree.left) {
-		*first = n;
-		return n->tree.right;
+	if (!n->height) {
+		struct box_node *right = entry_place(p, &n, &i);
+		elem_put(s, n, i, e);
+		return right;
 	}
-	set_left(n, take_first(s, n->tree.left, first));
-	bounds_update(s, n);
-	return balance(s, n);
+	i = i ? i - 1 : 0;
+	struct box_node *new = insert_below(p, entry_ptr(s->key_len, n, i), e);
+	bounds_update(s, n, i);
+	if (!new)
+		return NULL;
+	i++;
+	struct box_node *right = entry_place(p, &n, &i);
+	*entry_ptr(s->key_len, n, i) = new;
+	bounds_update(s, n, i);
+	return right;
 }
 
-static struct set_elem *remove_below(const struct set *s, struct set_elem *n, struct set_elem *e)
+/* A root of one node, with room for one more. */
+static struct box_node *small_insert(struct box_pool *p, struct box_node *root, struct set_elem *e)
 {
-	if (n == e) {
-		if (!n->tree.left)
-			return n->tree.right;
-		if (!n->tree.right)
-			return n->tree.left;
-		struct set_elem *next;
-		struct set_elem *right = take_first(s, n->tree.right, &next);
-		set_left(next, n->tree.left);
-		set_right(next, right);
-		n = next;
-	} else if (order(s, e, n) < 0) {
-		set_left(n, remove_below(s, n->tree.left, e));
-	} else {
-		set_right(n, remove_below(s, n->tree.right, e));
+	struct box_node *n = root;
+
+	if (!root || root->stamp != p->stamp || root->n == root->cap) {
+		n = p->spare_root;
+		p->spare_root = NULL;
+		node_begin(p, n, root);
+		if (root) {
+			entries_copy(p->s, root, 0, root->n, n, 0);
+			node_gone(p, root);
+		}
 	}
-	bounds_update(s, n);
-	return balance(s, n);
+	unsigned i = entries_upto(p->s, n, elem_lo(e));
+	entry_open(p->s, n, i);
+	elem_put(p->s, n, i, e);
+	return n;
 }
 
-struct set_elem *box_tree_remove(const struct set *s, struct set_elem *root, struct set_elem *e)
+struct box_node *box_tree_insert(struct box_pool *p, struct box_node *root, struct set_elem *e)
 {
-	return remove_below(s, root, e);
+	if (is_small(root))
+		return small_insert(p, root, e);
+	struct box_node *right = insert_below(p, (void **)&root, e);
+	if (!right)
+		return root;
+	struct box_node *up = node_take(p, root);
+	up->height++;
+	up->n = 2;
+	*entry_ptr(p->s->key_len, up, 0) = root;
+	*entry_ptr(p->s->key_len, up, 1) = right;
+	bounds_update(p->s, up, 0);
+	bounds_update(p->s, up, 1);
+	return up;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
-
-struct set_elem *box_tree_find(const struct set *s, struct set_elem *root, const uint8_t *lo,
-			       const uint8_t *hi)
+static bool bounds_hold(const struct set *s, const struct box_node *n, unsigned i,
+			const uint8_t *lo, const uint8_t *hi)
 {
-	uint64_t prefix = key_prefix(s, lo);
-	struct set_elem *n = root;
+	return box_holds(s, entry_lo(s, n, i), entry_hi(s, n, i), lo) &&
+	       box_holds(s, entry_lo(s, n, i), entry_hi(s, n, i), hi);
+}
 
-	while (n) {
-		int c = key_cmp(s, prefix, lo, n->tree.lo, elem_lo(n));
-		if (!c)
-			c = memcmp(elem_hi(s, n), hi, s->key_len);
-		if (!c)
-			return n;
-		n = c < 0 ? n->tree.left : n->tree.right;
+/* Where a box is: the entry in each node on the way, from n on. NULL: nowhere. */
+static struct set_elem *path_find(const struct set *s, const struct box_node *n, const uint8_t *lo,
+				  const uint8_t *hi, uint8_t *path)
+{
+	for (unsigned i = 0; i < n->n; i++) {
+		struct set_elem *e = NULL;
+		if (n->height && bounds_hold(s, n, i, lo, hi))
+			e = path_find(s, child_of(s->key_len, n, i), lo, hi, path + 1);
+		else if (!n->height && !memcmp(entry_lo(s, n, i), lo, s->key_len) &&
+			 !memcmp(entry_hi(s, n, i), hi, s->key_len))
+			e = elem_of(s->key_len, n, i);
+		if (e) {
+			*path = (uint8_t)i;
+			return e;
+		}
 	}
 	return NULL;
 }
 
-static void each_below(struct set_elem *n, void (*fn)(void *ctx, struct set_elem *e), void *ctx)
-{
-	while (n) {
-		struct set_elem *right = n->tree.right;
-		each_below(n->tree.left, fn, ctx);
-		fn(ctx, n);
-		n = right;
-	}
-}
-
-void box_tree_each(struct set_elem *root, void (*fn)(void *ctx, struct set_elem *e), void *ctx)
-{
-	each_below(root, fn, ctx);
-}
-
-struct probe {
-	const struct set *s;
-	const uint8_t *key;
-	uint64_t prefix;
-	uint64_t now;
-	struct set_elem *best;
-};
-
-static void search(struct probe *p, struct set_elem *n)
+static void remove_below(struct box_pool *p, void **at, const uint8_t *path)
 {
 	const struct set *s = p->s;
+	struct box_node *n = own(p, at);
 
-	while (n) {
-		bool alone = !n->tree.left && !n->tree.right;
-		if (!alone && !box_holds(s, node_min(s, n), node_max(s, n), p->key))
-			return;
-		if (key_cmp(s, n->tree.lo, elem_lo(n), p->prefix, p->key) <= 0) {
-			if ((!p->best || n->seq < p->best->seq) && elem_live(n, p->now) &&
-			    box_holds(s, elem_lo(n), elem_hi(s, n), p->key))
-				p->best = n;
-			search(p, n->tree.right);
-		}
-		n = n->tree.left;
+	if (!n->height) {
+		entry_close(s, n, *path);
+		return;
 	}
+	void **child = entry_ptr(s->key_len, n, *path);
+	remove_below(p, child, path + 1);
+	struct box_node *c = *child;
+	if (c->n) {
+		bounds_update(s, n, *path);
+		return;
+	}
+	node_gone(p, c);
+	entry_close(s, n, *path);
 }
 
-struct set_elem *box_tree_first(const struct set *s, struct set_elem *root, const uint8_t *key,
-				uint64_t now, struct set_elem *best)
+static struct box_node *small_remove(struct box_pool *p, struct box_node *root, unsigned i)
 {
-	struct probe p = {s, key, key_prefix(s, key), now, best};
+	struct box_node *n = root;
 
-	search(&p, root);
-	return p.best;
+	if (root->n == 1) {
+		node_gone(p, root);
+		return NULL;
+	}
+	if (root->stamp != p->stamp) {
+		n = p->spare_root;
+		p->spare_root = NULL;
+		node_begin(p, n, root);
+		entries_copy(p->s, root, 0, root->n, n, 0);
+		node_gone(p, root);
+	}
+	entry_close(p->s, n, i);
+	return n;
+}
+
+struct box_node *box_tree_remove(struct box_pool *p, struct box_node *root, struct set_elem *e)
+{
+	uint8_t path[HEIGHT_MAX];
+
+	path_find(p->s, root, elem_lo(e), elem_hi(p->s, e), path);
+	if (is_small(root))
+		return small_remove(p, root, path[0]);
+	remove_below(p, (void **)&root, path);
+	while (root->height && root->n < 2) {
+		struct box_node *old = root;
+		uint64_t hash = old->hash;
+		root = old->n ? own(p, entry_ptr(p->s->key_len, old, 0)) : NULL;
+		node_gone(p, old);
+		if (!root)
+			break;
+		root->hash = hash;
+	}
+	return root;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+struct set_elem *box_tree_find(const struct set *s, const struct box_node *root, const uint8_t *lo,
+			       const uint8_t *hi)
+{
+	uint8_t path[HEIGHT_MAX];
+	return root ? path_find(s, root, lo, hi, path) : NULL;
+}
+
+void box_tree_each(const struct box_node *root, unsigned key_len,
+		   void (*fn)(void *ctx, struct set_elem *e), void *ctx)
+{
+	for (unsigned i = 0; root && i < root->n; i++)
+		if (root->height)
+			box_tree_each(child_of(key_len, root, i), key_len, fn, ctx);
+		else
+			fn(ctx, elem_of(key_len, root, i));
+}
+
+struct set_elem *box_tree_first(const struct set *s, const struct box_node *root,
+				const uint8_t *key, uint64_t now, struct set_elem *best)
+{
+	for (unsigned i = 0; i < root->n; i++) {
+		if (!box_holds(s, entry_lo(s, root, i), entry_hi(s, root, i), key))
+			continue;
+		if (root->height) {
+			best = box_tree_first(s, child_of(s->key_len, root, i), key, now, best);
+			continue;
+		}
+		struct set_elem *e = elem_of(s->key_len, root, i);
+		if ((!best || e->seq < best->seq) && elem_live(e, now))
+			best = e;
+	}
+	return best;
+}
+
+struct set_elem *box_tree_any(const struct set *s, const struct box_node *root, const uint8_t *key)
+{
+	for (unsigned i = 0; i < root->n; i++) {
+		if (!box_holds(s, entry_lo(s, root, i), entry_hi(s, root, i), key))
+			continue;
+		struct set_elem *e = elem_of(s->key_len, root, i);
+		if (root->height)
+			e = box_tree_any(s, child_of(s->key_len, root, i), key);
+		if (e)
+			return e;
+	}
+	return NULL;
 }

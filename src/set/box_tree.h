@@ -1,50 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * box_tree: elements with a range in each of several fields, boxes so to say, in AVL trees that
- * know the bounds of each subtree.
+ * box_tree: elements with a range in each of several fields, boxes so to say, in trees that know
+ * the bounds of what is below, in versions.
  *
- * Order: by lo, then by hi; no two elements have the same lo and hi. Every node knows the highest
- * hi and the lowest lo of each field at or below it. A search leaves subtrees out that cannot hold
- * what it looks for: about O(log n) steps as long as boxes are mostly apart.
+ * A node has up to 16 entries in the order of their lo: the bounds, field by field, of what is
+ * below it, one after the other; then the children, in a leaf the elements. All leaves are at one
+ * depth. A search leaves out what cannot hold what it looks for: about O(log n) as long as boxes
+ * are mostly apart. A tree of one node has room for no more than it needs. Nodes go when they are
+ * empty and are not merged otherwise. (Guttman's R-tree, 1984, split along the order of lo.)
  *
- * A node keeps the heights of both its subtrees, so that an insertion touches the nodes of its path
- * alone. Links are in the elements: nothing here allocates. Recursion is as deep as the tree, at
- * most 1.45 log2 n. (Adelson-Velsky and Landis 1962.)
+ * Versions: as in interval_tree.h. A change copies the nodes on its way that do not have the stamp
+ * of the pool; box_pool_reserve() goes before, then a change cannot fail.
  */
 #ifndef TAMIS_BOX_TREE_H
 #define TAMIS_BOX_TREE_H
 
 #include "set/set_internal.h"
 
-/* Both return the new root. */
-struct set_elem *box_tree_insert(const struct set *s, struct set_elem *root, struct set_elem *e);
-struct set_elem *box_tree_remove(const struct set *s, struct set_elem *root, struct set_elem *e);
-struct set_elem *box_tree_find(const struct set *s, struct set_elem *root, const uint8_t *lo,
-			       const uint8_t *hi);
-/* The live element that holds the key and came first, if it came before `best` (may be NULL), else
- * that. */
-struct set_elem *box_tree_first(const struct set *s, struct set_elem *root, const uint8_t *key,
-				uint64_t now, struct set_elem *best);
-void box_tree_each(struct set_elem *root, void (*fn)(void *ctx, struct set_elem *e), void *ctx);
+enum { BOX_FANOUT = 16 };
 
-static inline uint8_t *node_max(const struct set *s, struct set_elem *e)
-{
-	return e->bytes + s->off_max;
-}
-
-static inline uint8_t *node_min(const struct set *s, struct set_elem *e)
-{
-	return e->bytes + s->off_min;
-}
-
-/* Compares keys of which the first 8 bytes are at hand as numbers. */
-static inline int key_cmp(const struct set *s, uint64_t pa, const uint8_t *a, uint64_t pb,
-			  const uint8_t *b)
-{
-	if (pa != pb)
-		return pa < pb ? -1 : 1;
-	return s->key_len > 8 ? memcmp(a + 8, b + 8, s->key_len - 8) : 0;
-}
+struct box_node {
+	struct rcu_head rcu;
+	uint64_t stamp;
+	uint64_t hash; /* of a root: its place in the table, see tuple_table.c */
+	uint8_t n, cap;
+	uint8_t height; /* 0: a leaf */
+	uint8_t bounds[] __attribute__((aligned(8)));
+};
 
 /* lo <= key <= hi, without calls and branches for the lengths that are common. */
 static inline bool field_holds(const uint8_t *lo, const uint8_t *hi, const uint8_t *key,
@@ -71,5 +53,39 @@ static inline bool box_holds(const struct set *s, const uint8_t *lo, const uint8
 		in &= field_holds(lo + at, hi + at, key + at, s->desc.field_len[f]);
 	return in;
 }
+
+/* Memory for changes. */
+struct box_pool {
+	const struct set *s;
+	uint64_t stamp;
+	struct rcu_head **retired; /* where nodes of the version before go */
+	struct box_node *spare;	   /* full ones */
+	size_t n_spare;
+	struct box_node *spare_root; /* one of the size that was reserved, or NULL */
+};
+
+/* Memory for one box more (or less) in a tree, NULL for an empty one; 0 or -ENOMEM. */
+int box_pool_reserve(struct box_pool *p, const struct box_node *root, bool insert);
+void box_pool_free(struct box_pool *p);
+
+/* Both return the new root, NULL when it is empty. */
+struct box_node *box_tree_insert(struct box_pool *p, struct box_node *root, struct set_elem *e);
+struct box_node *box_tree_remove(struct box_pool *p, struct box_node *root, struct set_elem *e);
+
+/* Frees the nodes with the pool's stamp, or all. */
+void box_tree_revert(struct box_pool *p, struct box_node *root);
+void box_tree_free(const struct box_node *root, unsigned key_len);
+
+struct set_elem *box_tree_find(const struct set *s, const struct box_node *root, const uint8_t *lo,
+			       const uint8_t *hi);
+/* The live element that holds the key and came first, if it came before `best` (may be NULL), else
+ * that. */
+struct set_elem *box_tree_first(const struct set *s, const struct box_node *root,
+				const uint8_t *key, uint64_t now, struct set_elem *best);
+/* An element that holds the key, live or not, or NULL. */
+struct set_elem *box_tree_any(const struct set *s, const struct box_node *root, const uint8_t *key);
+/* fn may free the element. */
+void box_tree_each(const struct box_node *root, unsigned key_len,
+		   void (*fn)(void *ctx, struct set_elem *e), void *ctx);
 
 #endif

@@ -43,11 +43,6 @@ static void set_layout(struct set *s)
 		s->ops = d->n_fields == 1 ? &interval_set_ops : &concat_set_ops;
 		s->off_hi = end;
 		end += s->key_len;
-		if (d->n_fields > 1) {
-			s->off_max = end;
-			s->off_min = end + s->key_len;
-			end += 2 * s->key_len;
-		}
 	}
 	_Static_assert(offsetof(struct set_elem, bytes) % 8 == 0, "data is aligned within bytes");
 	if (d->data_len) {

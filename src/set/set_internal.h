@@ -22,16 +22,7 @@
 #define EXPIRY_NONE UINT32_MAX
 
 struct set_elem {
-	union {
-		struct rcu_head rcu; /* when it goes */
-		struct {
-			struct set_elem *left, *right;
-			uint64_t lo; /* the first 8 bytes of lo, as a number */
-			uint64_t
-				max; /* of one field: the same of the highest hi at or below here */
-			uint8_t left_height, right_height;
-		} tree;
-	};
+	struct rcu_head rcu; /* when it goes */
 	void (*ext_free)(void *ext);
 	uint64_t seq;	     /* order of arrival, for crossing boxes */
 	uint64_t timeout;    /* 0: none */
@@ -40,7 +31,7 @@ struct set_elem {
 	bool catchall;
 	char *comment;
 	void *ext;
-	uint8_t bytes[]; /* lo, hi (ranges), bounds (concatenated ranges), data at the set's offsets
+	uint8_t bytes[]; /* lo, hi (ranges), data at the set's offsets
 			  */
 };
 
@@ -67,6 +58,7 @@ struct expiry {
 
 struct slot_table;
 struct tuple_table;
+struct tuple_view;
 
 /* Everything that a flush takes away at once. */
 struct set_store {
@@ -76,7 +68,7 @@ struct set_store {
 	struct slot_table *slots;	 /* interval; or NULL */
 	struct slot_table *slots_before; /* those of the version before the open one */
 	bool open;			 /* not hash: a version that lookups do not look at yet */
-	struct tuple_table *tuples;	 /* concatenated ranges */
+	struct tuple_table *tuples, *tuples_before; /* concatenated ranges; as slots */
 	struct set_elem *catchall;
 	struct expiry expiry;
 	size_t n; /* elements, expired ones too, without the catch-all; not of hash */
@@ -88,15 +80,16 @@ struct set {
 	struct set_desc desc;
 	const struct set_ops *ops;
 	unsigned key_len, prefix_len; /* prefix_len: at most 8 */
-	unsigned off_hi, off_data, off_max, off_min, elem_size;
+	unsigned off_hi, off_data, elem_size;
 	uint64_t next_seq;
 	struct set_store store;
 	struct hash_table *published; /* hash: what lookups look at */
 	struct set_elem *shown;	      /* the catch-all, to lookups */
-	/* With desc.rcu, not hash: what lookups look at and memory for the next, in the kind's
+	/* With desc.rcu, interval: what lookups look at and memory for the next, in the kind's
 	 * form. */
 	struct rcu_head *view, *next_view;
-	uint64_t base_timeout; /* hash: a timeout that is not stored */
+	const struct tuple_view *tuples; /* the same of concatenated ranges */
+	uint64_t base_timeout;		 /* hash: a timeout that is not stored */
 	struct set_stats stats;
 	bool open;	/* a transaction */
 	bool committed; /* it is visible, but workers may still look at what it took out */
