@@ -10,7 +10,7 @@
 /* The options that load.c carries out, for the help texts of the commands. */
 #define LOAD_HELP \
 	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n" \
-	"  -I, --includepath DIR    where 'include' looks for files\n" \
+	"  -I, --includepath DIR    where 'include' looks for files (/etc)\n" \
 	"      --ipset FILE         sets in ipset's language, as 'ipset save' writes them; they stand\n" \
 	"                           in table inet global before the ruleset is read\n" \
 	"      --load 'FAMILY TABLE SET=FILE'\n" \

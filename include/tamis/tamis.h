@@ -52,7 +52,8 @@ TAMIS_API void tamis_free(struct tamis *t);
 /* --- the ruleset -------------------------------------------------------------------------- */
 
 struct tamis_load_options {
-	/* Directories for `include`, and "name=value" each; both end with NULL and may be NULL. */
+	/* Directories for `include` (else /etc), and "name=value" each; both end with NULL and may
+	 * be NULL. */
 	const char *const *include_path;
 	const char *const *defines;
 	uint64_t now; /* lifetimes of elements begin here */

@@ -14,7 +14,7 @@
 #include "lang/ast.h"
 
 struct parse_options {
-	const char *const *include_path; /* ends with NULL; NULL: the working directory alone */
+	const char *const *include_path; /* ends with NULL; NULL: /etc alone, as nft has it */
 	const char *const *defines;	 /* "name=value" ..., ends with NULL */
 };
 

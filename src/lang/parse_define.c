@@ -317,20 +317,25 @@ static bool is_fixed(const char *path)
 	return path[0] == '/' || !strncmp(path, "./", 2) || !strncmp(path, "../", 3);
 }
 
+/* The first directory that has the file; of a pattern all that match, in every directory. */
 static void include_file(struct parser *p, const char *path, struct loc loc)
 {
-	static const char *const here_only[] = {"", NULL};
+	static const char *const here_only[] = {"", NULL}, *const by_default[] = {"/etc", NULL};
 	const char *const *dirs = p->options ? p->options->include_path : NULL;
+	bool pattern = strpbrk(path, "*?[");
 	int ret = 1;
-	if (is_fixed(path) || !dirs)
+	if (is_fixed(path))
 		dirs = here_only;
-	for (; *dirs && ret == 1; dirs++) {
+	else if (!dirs || !*dirs)
+		dirs = by_default;
+	for (; *dirs && (ret == 1 || (pattern && !ret)); dirs++) {
 		const char *full = **dirs ? arena_printf(p->a, "%s/%s", *dirs, path) : path;
-		ret = push_path(p, full, loc);
+		int err = push_path(p, full, loc);
+		ret = err == 1 && pattern ? ret : err;
 	}
 	if (ret == -ENOMEM)
 		parse_oom(p);
-	if (ret == -EIO || (ret == 1 && !strpbrk(path, "*?[")))
+	if (ret == -EIO || (ret == 1 && !pattern))
 		parse_error(p, loc, "File not found: %s", path);
 	if (ret < 0)
 		longjmp(*p->recover, 1);

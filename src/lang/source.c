@@ -93,12 +93,10 @@ const struct source *source_at(const struct source_set *s, uint32_t src)
 	return src && src <= s->sources.n ? &s->sources.items[src - 1] : NULL;
 }
 
-static void diag_add(struct source_set *s, enum diag_level level, struct loc loc, struct loc second,
-		     const char *fmt, va_list ap)
+static void diag_add(struct source_set *s, struct loc loc, struct loc second, const char *fmt,
+		     va_list ap)
 {
-	if (level == DIAG_ERROR && s->n_errors++ >= s->max_errors)
-		return;
-	if (level == DIAG_WARNING && s->n_warnings++ >= WARNINGS_MAX)
+	if (s->n_errors++ >= s->max_errors)
 		return;
 	va_list again;
 	va_copy(again, ap);
@@ -107,7 +105,7 @@ static void diag_add(struct source_set *s, enum diag_level level, struct loc loc
 	if (text)
 		vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
-	if (!text || vec_push(&s->diags, ((struct diag){level, loc, second, text})))
+	if (!text || vec_push(&s->diags, ((struct diag){loc, second, text})))
 		s->oom = true;
 }
 
@@ -115,14 +113,14 @@ int diag_error(struct source_set *s, struct loc loc, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	diag_add(s, DIAG_ERROR, loc, LOC_NONE, fmt, ap);
+	diag_add(s, loc, LOC_NONE, fmt, ap);
 	va_end(ap);
 	return -EINVAL;
 }
 
 int diag_verror(struct source_set *s, struct loc loc, const char *fmt, va_list ap)
 {
-	diag_add(s, DIAG_ERROR, loc, LOC_NONE, fmt, ap);
+	diag_add(s, loc, LOC_NONE, fmt, ap);
 	return -EINVAL;
 }
 
@@ -130,17 +128,9 @@ int diag_error2(struct source_set *s, struct loc loc, struct loc second, const c
 {
 	va_list ap;
 	va_start(ap, fmt);
-	diag_add(s, DIAG_ERROR, loc, second, fmt, ap);
+	diag_add(s, loc, second, fmt, ap);
 	va_end(ap);
 	return -EINVAL;
-}
-
-void diag_warning(struct source_set *s, struct loc loc, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	diag_add(s, DIAG_WARNING, loc, LOC_NONE, fmt, ap);
-	va_end(ap);
 }
 
 /* Where the counting of lines stands: `line` is the number of the line that `off` is in. */
@@ -252,10 +242,9 @@ static void print_second(const struct source_set *s, struct loc loc, struct curs
 static void print_one(const struct source_set *s, const struct diag *d, struct cursor *c,
 		      struct strbuf *out)
 {
-	const char *level = d->level == DIAG_ERROR ? "Error" : "Warning";
 	const struct source *src = source_at(s, d->loc.src);
 	if (!src || src->kind == SOURCE_JSON) {
-		strbuf_printf(out, "internal:0:0-0: %s: %s\n\n", level, d->text);
+		strbuf_printf(out, "internal:0:0-0: Error: %s\n\n", d->text);
 		return;
 	}
 	struct spot p = spot_of(c, src, d->loc), second;
@@ -263,7 +252,7 @@ static void print_one(const struct source_set *s, const struct diag *d, struct c
 		print_includes(s, src->included_at, out);
 		strbuf_printf(out, "%s:%u:%u-%u: ", src->name, p.line, p.first, p.last);
 	}
-	strbuf_printf(out, "%s: %s\n", level, d->text);
+	strbuf_printf(out, "Error: %s\n", d->text);
 	bool same = d->second.src == d->loc.src;
 	if (same)
 		second = spot_of(c, src, d->second);

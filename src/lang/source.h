@@ -6,7 +6,7 @@
  * Messages are nft's: `FILE:LINE:COL-COL: Error: TEXT`, the line, carets under the culprit, tildes
  * under a second place; one on another line, which nft does not show, has its own place and line
  * behind it. Before it all one line per file that included this one. At
- * most `max_errors` errors are kept (nft's 10) and WARNINGS_MAX warnings; counting goes on.
+ * most `max_errors` are kept (nft's 10); counting goes on.
  *
  * A source_set belongs to one load; places into it die with it. Its arena has no jump point. One
  * thread.
@@ -25,7 +25,7 @@ struct loc {
 	uint32_t src, begin, end;
 };
 
-enum { SOURCE_LEN_MAX = INT32_MAX, SOURCES_MAX = 65536, WARNINGS_MAX = 1000 };
+enum { SOURCE_LEN_MAX = INT32_MAX, SOURCES_MAX = 65536 };
 
 #define LOC_NONE ((struct loc){0})
 
@@ -33,9 +33,9 @@ enum { SOURCE_LEN_MAX = INT32_MAX, SOURCES_MAX = 65536, WARNINGS_MAX = 1000 };
 struct loc loc_join(struct loc a, struct loc b);
 
 enum source_kind {
-	SOURCE_FILE,	/* messages say FILE:LINE:COL-COL: */
-	SOURCE_STRING,	/* a command line: messages say nothing in front */
-	SOURCE_JSON,	/* messages say internal:0:0-0: */
+	SOURCE_FILE,   /* messages say FILE:LINE:COL-COL: */
+	SOURCE_STRING, /* a command line: messages say nothing in front */
+	SOURCE_JSON,   /* messages say internal:0:0-0: */
 };
 
 struct source {
@@ -46,10 +46,7 @@ struct source {
 	struct loc included_at; /* LOC_NONE for the first */
 };
 
-enum diag_level { DIAG_ERROR, DIAG_WARNING };
-
 struct diag {
-	enum diag_level level;
 	struct loc loc, second;
 	const char *text; /* in the source_set's arena */
 };
@@ -58,7 +55,7 @@ struct source_set {
 	struct arena arena;
 	VEC(struct source) sources;
 	VEC(struct diag) diags;
-	unsigned n_errors, max_errors, n_warnings;
+	unsigned n_errors, max_errors;
 	bool oom;
 };
 
@@ -84,9 +81,8 @@ int diag_error(struct source_set *s, struct loc loc, const char *fmt, ...) PRINT
 int diag_verror(struct source_set *s, struct loc loc, const char *fmt, va_list ap);
 int diag_error2(struct source_set *s, struct loc loc, struct loc second, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
-void diag_warning(struct source_set *s, struct loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* All messages in order, errors and warnings, as they go to stderr. */
+/* All messages in order, as they go to stderr. */
 void diag_print(const struct source_set *s, struct strbuf *out);
 
 /* First line and column are 1, tabs count as one column, as nft has it. */

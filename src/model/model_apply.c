@@ -337,8 +337,7 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 		ret = err;
 		own |= !a.kernel_kind;
 		for (size_t i = before; a.kernel_kind && i < sources->diags.n; i++)
-			if (sources->diags.items[i].level == DIAG_ERROR &&
-			    vec_push(&kernel, (uint32_t)i))
+			if (vec_push(&kernel, (uint32_t)i))
 				ret = -ENOMEM;
 		if (ret == -ENOMEM || sources->n_errors >= sources->max_errors)
 			break;

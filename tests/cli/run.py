@@ -211,6 +211,11 @@ def check_defines_and_includes():
     tamis("check", "-f", "main.nft", status=1)
     tamis("check", "-I", "inc", "-f", "main.nft", status=1)
     same(tamis("check", "-I", "inc", "-D", "net=10.0.0.0/8", "-f", "main.nft"), ("", ""))
+    # Without -I the directory is nft's, not the one at hand, which ./ is.
+    written("inc.nft", 'include "inc/more.nft"\n')
+    same(tamis("check", "-f", "inc.nft", status=1)[1].splitlines()[0], "inc.nft:1:1-23: Error: File not found: inc/more.nft")
+    written("inc.nft", 'include "./inc/more.nft"\n')
+    same(tamis("check", "-f", "inc.nft"), ("", ""))
     out = tamis("list", "--includepath", "inc", "--define", "net=10.0.0.0/8", "-f", "main.nft")[0]
     holds("tcp dport { 22, 80 } ip saddr 10.0.0.0/8 drop" in out, out)
 

@@ -230,6 +230,17 @@ static void test_include_glob(void **state)
 		assert_string_equal(c->table.text, order[i]);
 	parsed_free(&t);
 
+	/* A pattern is looked for in every directory; as in nft the last one's files come first. */
+	char sub[128];
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	const char *path[] = {sub, dir, NULL};
+	struct parse_options o = {.include_path = path};
+	static const char both[] = "include \"[1v]*\"\nadd table u { chain c { tcp dport $port; }; }\n";
+	parse_with(&t, both, strlen(both), &o);
+	assert_int_equal(t.err, 0);
+	assert_int_equal(t.cmds.n, 5);
+	parsed_free(&t);
+
 	char text[512];
 	snprintf(text, sizeof(text), "include \"%s/sub/[12]\"\ninclude \"%s/sub\"\n", dir, dir);
 	parse(&t, text);

@@ -80,12 +80,12 @@ static void test_include_chain(void **state)
 	int b = add(&s, SOURCE_FILE, "\n  include \"c\"\n", find(&s, a, "include \"b\""));
 	int c = add(&s, SOURCE_FILE, "oops\n", find(&s, b, "include \"c\""));
 	diag_error(&s, find(&s, c, "oops"), "bad");
-	diag_warning(&s, find(&s, b, "include"), "odd");
+	diag_error(&s, find(&s, b, "include"), "odd");
 	expect_print(&s, "In file included from b.nft:2:3-13:\n"
 			 "                 from a.nft:1:1-11:\n"
 			 "c.nft:1:1-4: Error: bad\noops\n^^^^\n"
 			 "In file included from a.nft:1:1-11:\n"
-			 "b.nft:2:3-9: Warning: odd\n  include \"c\"\n  ^^^^^^^\n");
+			 "b.nft:2:3-9: Error: odd\n  include \"c\"\n  ^^^^^^^\n");
 }
 
 static void test_end_of_file(void **state)
@@ -151,9 +151,6 @@ static void test_errors_are_capped(void **state)
 		diag_error(&s, find(&s, src, "x"), "%u", i);
 	assert_int_equal(s.n_errors, 25);
 	assert_int_equal(s.diags.n, 10);
-	for (unsigned i = 0; i < WARNINGS_MAX + 5; i++)
-		diag_warning(&s, find(&s, src, "x"), "%u", i);
-	assert_int_equal(s.diags.n, 10 + WARNINGS_MAX);
 	source_set_free(&s);
 }
 
