@@ -60,7 +60,7 @@ static struct tamis *load_linear(unsigned n)
 		put_address(&b, address(k));
 		strbuf_puts(&b, " drop\n");
 	}
-	strbuf_puts(&b, "} }\n");
+	strbuf_puts(&b, "}; }\n");
 	t = load(strbuf_str(&b));
 	strbuf_free(&b);
 	return t;
@@ -76,7 +76,7 @@ static struct tamis *load_set(unsigned n)
 		put_address(&b, address(k));
 		strbuf_puts(&b, ", ");
 	}
-	strbuf_printf(&b, "} }\n%s ip saddr @s drop\n} }\n", chain_head);
+	strbuf_printf(&b, "}; }\n%s ip saddr @s drop\n}; }\n", chain_head);
 	t = load(strbuf_str(&b));
 	strbuf_free(&b);
 	return t;
@@ -188,7 +188,7 @@ static struct tamis *load_large(void)
 		put_address(&b, address(k));
 		strbuf_printf(&b, " udp dport %u counter\n", k & 0xffff);
 	}
-	strbuf_puts(&b, "} }\n");
+	strbuf_puts(&b, "}; }\n");
 	t = load(strbuf_str(&b));
 	strbuf_free(&b);
 	return t;

@@ -16,7 +16,7 @@ struct select {
 };
 
 static const char skeleton[] = "table bridge trace { chain match { type filter hook prerouting "
-			       "priority 0; policy drop; } }";
+			       "priority 0; policy drop; }; }";
 
 static int complain_errno(int err)
 {

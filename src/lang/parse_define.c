@@ -232,7 +232,7 @@ static void parse_definition(struct parser *p, bool again)
 	if (measure(value, &nodes) > VARIABLE_DEPTH_MAX)
 		parse_error(p, value->loc, "too many levels of nesting in a variable, at most %d",
 			    VARIABLE_DEPTH_MAX);
-	if (!token_is_separator(p) && !token_is(p, T_EOF) && !token_is(p, T_RBRACE))
+	if (!token_is_separator(p) && !token_is(p, T_EOF))
 		parse_syntax_error(p, "newline or semicolon");
 	if (!again && find(p, name.text, name.len))
 		parse_error(p, loc, "redefinition of symbol '%.*s'", (int)name.len, name.text);
@@ -350,7 +350,7 @@ static void parse_include(struct parser *p)
 	const char *path = arena_strndup(p->a, p->tok.text, p->tok.len);
 	token_next(p);
 	struct loc loc = parse_span(p, start);
-	if (!token_is_separator(p) && !token_is(p, T_EOF) && !token_is(p, T_RBRACE))
+	if (!token_is_separator(p) && !token_is(p, T_EOF))
 		parse_syntax_error(p, "newline or semicolon");
 	/* The end of the line is part of the statement, as nft counts. */
 	if (token_is_separator(p))

@@ -263,10 +263,14 @@ static void object_item(struct parser *p, void *arg)
 	struct obj_decl *d = arg;
 	if (token_is_kw(p, KW_COMMENT)) {
 		d->comment = parse_comment(p, d->comment);
-	} else if (!object_line(p, d)) {
-		parse_syntax_error(p, NULL);
+		return;
 	}
-	parse_end_of_item(p);
+	if (!object_line(p, d))
+		parse_syntax_error(p, NULL);
+	/* The others' lines may follow each other, as nft has it. */
+	if (d->kind == OBJ_CT_HELPER || d->kind == OBJ_CT_TIMEOUT || d->kind == OBJ_CT_EXPECTATION ||
+	    d->kind == OBJ_TUNNEL)
+		parse_end_of_item(p);
 }
 
 void parse_object_body(struct parser *p, struct cmd *object)

@@ -130,7 +130,7 @@ void parse_end_of_item(struct parser *p)
 {
 	if (token_is_separator(p))
 		token_next(p);
-	else if (!token_is(p, T_RBRACE) && !token_is(p, T_EOF))
+	else if (!token_is(p, T_EOF))
 		parse_syntax_error(p, "newline or semicolon");
 }
 

@@ -107,7 +107,7 @@ void token_skip_newlines(struct parser *p);
  */
 void token_skip_commas(struct parser *p);
 bool token_is_separator(const struct parser *p);
-/* A newline or semicolon; not needed before `}` and the end of the text. */
+/* A newline or semicolon, before `}` too, as nft has it; or the end of the text. */
 void parse_end_of_item(struct parser *p);
 /* Counts nested constructs; an error above PARSE_DEPTH_MAX. */
 void parse_enter(struct parser *p, unsigned levels);

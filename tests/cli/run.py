@@ -27,7 +27,7 @@ RULES = os.path.join(ROOT, "examples", "firewall.nft")
 CAPTURE = os.path.join(ROOT, "examples", "mixed.pcap")
 LOCAL = ["--local", "192.0.2.1", "--local", "2001:db8::1"]
 REPLAY = ["replay", "-f", RULES, *LOCAL]
-DROP_ALL = "table inet t { chain c { type filter hook forward priority 0; policy drop; } }\n"
+DROP_ALL = "table inet t { chain c { type filter hook forward priority 0; policy drop; }; }\n"
 
 TESTS = []
 
@@ -185,7 +185,7 @@ def check_missing_file():
 
 @test
 def check_several_files():
-    written("one.nft", "table ip t { chain c { } }\n")
+    written("one.nft", "table ip t { chain c { }; }\n")
     written("two.nft", "add rule ip t c drop\n")
     same(tamis("check", "-f", "one.nft", "-f", "two.nft"), ("", ""))
     holds("two.nft:1:" in tamis("check", "-f", "two.nft", "-f", "one.nft", status=1)[1])
@@ -247,7 +247,7 @@ def list_options():
 # --- lists of addresses ----------------------------------------------------------------------
 
 LISTS = """table inet filter {
-	set held { type ipv4_addr; flags interval; elements = { 192.168.0.128-192.168.1.3 } }
+	set held { type ipv4_addr; flags interval; elements = { 192.168.0.128-192.168.1.3 }; }
 	set merged { type ipv4_addr; flags interval; auto-merge; counter; }
 	set single { type ipv4_addr; size 3; }
 	set six { type ipv6_addr; flags interval; }
@@ -724,7 +724,7 @@ def capture_from_stdin():
 
 @test
 def bad_ruleset():
-    written("bad.nft", "table ip t { chain c { nonsense; } }\n")
+    written("bad.nft", "table ip t { chain c { nonsense; }; }\n")
     out, err = tamis("replay", "-f", "bad.nft", "-w", "never.pcap", CAPTURE, status=1)
     same(out, "")
     holds(err.startswith("bad.nft:1:"), err)
@@ -750,7 +750,7 @@ def paths():
 @test
 def interfaces():
     written("if.nft", "table inet t { chain c { type filter hook forward priority 0;\n"
-                      'iifname "in0" oifname "out0" accept\niif "in0" accept\ndrop\n} }\n')
+                      'iifname "in0" oifname "out0" accept\niif "in0" accept\ndrop\n}; }\n')
     both = report("-f", "if.nft", "--iif", "in0", "--oif", "out0", CAPTURE)
     one = report("-f", "if.nft", "--iif", "in0", CAPTURE)
     none = report("-f", "if.nft", CAPTURE)
@@ -778,7 +778,7 @@ def pcapng(name, interface, packets):
 def interface_names_of_pcapng():
     pcapng("if.pcapng", b"wan0", packets_of(CAPTURE)[:20])
     written("wan.nft", 'table inet t { chain c { type filter hook forward priority 0; iifname "wan0" drop; }\n'
-                       'chain o { type filter hook output priority 0; oifname "wan0" iifname != "wan0" drop; } }\n')
+                       'chain o { type filter hook output priority 0; oifname "wan0" iifname != "wan0" drop; }; }\n')
     holds(report("-f", "wan.nft", "if.pcapng")["dropped"] > 15)
     holds(report("-f", "wan.nft", "--iif", "other", "if.pcapng")["dropped"] == 0)
     pcapng("long.pcapng", b"a-name-that-is-too-long", packets_of(CAPTURE)[:20])
@@ -790,7 +790,7 @@ def time_is_the_captures():
     """An element's lifetime ends by the packets' clock, and begins with the first packet."""
     written("time.nft", "table ip t { set s { type ipv4_addr; flags timeout; "
                         "elements = { 203.0.113.150 timeout 10s }; }\n"
-                        "chain c { type filter hook forward priority 0; ip saddr @s drop; } }\n")
+                        "chain c { type filter hook forward priority 0; ip saddr @s drop; }; }\n")
     got = report("-f", "time.nft", CAPTURE)
     same(got["rules"][0]["packets"], 12)
     same((got["sets"][0]["elements"], got["sets"][0]["hits"], got["sets"][0]["expired"]), (0, 12, 1))
@@ -820,7 +820,7 @@ def written_to_stdout():
 
 @test
 def written_packets_are_as_rules_left_them():
-    written("ttl.nft", "table ip t { chain c { type filter hook forward priority 0; ip ttl set 3; } }\n")
+    written("ttl.nft", "table ip t { chain c { type filter hook forward priority 0; ip ttl set 3; }; }\n")
     tamis("replay", "-q", "-f", "ttl.nft", "-w", "ttl.pcap", CAPTURE)
     ttls = {p[22] for p in packets_of("ttl.pcap") if p[12:14] == b"\x08\x00" and p[14:15] == b"\x45"}
     holds(3 in ttls and ttls <= {3, 64}, str(ttls))
@@ -870,7 +870,7 @@ def trace_with_json_goes_to_stderr():
 @test
 def trace_asked_for_by_a_rule():
     written("nftrace.nft", "table ip t { chain c { type filter hook forward priority 0;\n"
-                           "udp dport 67 meta nftrace set 1\naccept\n} }\n")
+                           "udp dport 67 meta nftrace set 1\naccept\n}; }\n")
     out = tamis("replay", "-q", "-f", "nftrace.nft", "--trace=udp dport 1", CAPTURE)[0]
     holds("(verdict accept)" in out and {line.split()[2] for line in out.splitlines()} == {"4"}, out)
 
@@ -973,10 +973,10 @@ def block(kind, body):
 def at_the_end_of_time():
     """Elements without a lifetime are there at any time, and a clock beyond 2554 stands still."""
     written("sets.nft", """table ip t {
-set s { type ipv4_addr; flags timeout; elements = { 10.0.0.1 } }
-set r { type ipv4_addr; flags interval, timeout; elements = { 10.0.0.0/8, 11.0.0.0/8 timeout 1s } }
+set s { type ipv4_addr; flags timeout; elements = { 10.0.0.1 }; }
+set r { type ipv4_addr; flags interval, timeout; elements = { 10.0.0.0/8, 11.0.0.0/8 timeout 1s }; }
 chain c { type filter hook forward priority 0; ip saddr @s ip saddr @r counter accept
-} }
+}; }
 delete element ip t r { 11.0.0.0/8 }
 add element ip t s { 10.0.0.2 timeout 1s }
 """)
@@ -1056,7 +1056,7 @@ def interrupt_leaves_nothing():
 @test
 def warnings_name_what_is_not_evaluated():
     written("fib.nft", "table inet t { chain c { type filter hook forward priority 0;\n"
-                       "fib saddr oif missing drop\nfib daddr type local drop\n} }\n")
+                       "fib saddr oif missing drop\nfib daddr type local drop\n}; }\n")
     out, err = tamis("replay", "-q", "-f", "fib.nft", CAPTURE)
     holds(err.startswith("Warning: 'fib' ") and err.count("\n") == 1, err)
 

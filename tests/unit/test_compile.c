@@ -191,7 +191,7 @@ static void test_change_at_random(void **state)
 	uint32_t rng = 1;
 
 	(void)state;
-	assert_int_equal(load(w, "table inet t { chain in { } }"), 0);
+	assert_int_equal(load(w, "table inet t { chain in { }; }"), 0);
 	for (unsigned round = 0; round < 60; round++) {
 		const struct program *p = program_of(w, "in");
 		const struct model_chain *chain = p->chain;
@@ -407,7 +407,7 @@ static void test_hooks_follow(void **state)
 
 	(void)state;
 	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0; "
-				 "policy drop; } }"),
+				 "policy drop; }; }"),
 			 0);
 	hit_all(w);
 	assert_int_equal(w->out.dropped, 7);
@@ -415,7 +415,7 @@ static void test_hooks_follow(void **state)
 	hit_all(w);
 	assert_int_equal(w->out.accepted, 7);
 	assert_int_equal(load(w, "delete table inet t; table inet t { chain in { type filter hook "
-				 "input priority 0; policy drop; } }"),
+				 "input priority 0; policy drop; }; }"),
 			 0);
 	hit_all(w);
 	assert_int_equal(w->out.dropped, 7);
@@ -588,7 +588,7 @@ static void test_anonymous_chain(void **state)
 	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
 				 "udp dport 1-2 jump { udp dport 1 drop; counter; }\n"
 				 "udp dport 2 reject\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	hit_all(w);
 	assert_int_equal(w->out.dropped, 1);
@@ -614,7 +614,7 @@ static void test_objects(void **state)
 			"counter name udp dport map @names reject\n"
 			"counter name udp dport map { 3 : \"c2\" } drop\n"
 			"quota name \"q\" accept\n"
-			"} }"),
+			"}; }"),
 		0);
 	for (unsigned k = 0; k < 3; k++)
 		udp(w, 1, 2, 1);
@@ -642,7 +642,7 @@ static void test_element_statements(void **state)
 				 "chain in { type filter hook input priority 0;\n"
 				 "add @s { ip saddr limit rate over 1/hour burst 2 packets } drop\n"
 				 "meter m size 1 { ip saddr quota over 30 bytes } reject\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	for (unsigned k = 0; k < 3; k++)
 		udp(w, 1, 2, 1); /* two are within the burst; the second is beyond the quota */
@@ -668,7 +668,7 @@ static void test_jhash(void **state)
 		     "udp dport 2 meta mark set jhash ip daddr mod 65536 seed 0xdeadbeef offset 7\n"
 		     "udp dport 99 meta mark set jhash ip daddr . udp dport . ip protocol mod "
 		     "100000 seed 0x5\n"
-		     "} }"),
+		     "}; }"),
 		0);
 	udp(w, 1, 2, 1);
 	udp(w, 1, 2, 2);
@@ -694,7 +694,7 @@ static void test_numgen(void **state)
 	assert_int_equal(load(w, "table inet t { chain in { type filter hook input priority 0;\n"
 				 "meta mark set numgen inc mod 3 offset 100\n"
 				 "numgen random mod 10 < 10 counter\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	for (unsigned k = 0; k < 5; k++)
 		udp(w, 1, 2, 1);
@@ -714,7 +714,7 @@ static void test_time(void **state)
 				 "meta hour \"22:00\"-\"06:00\" counter\n"
 				 "meta day \"Saturday\" counter\n"
 				 "meta time > \"2001-09-09 00:00:00\" counter\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	udp(w, 1, 2, 1); /* 2001-09-09 01:46:40, a Sunday */
 	udp(w, 1, 2, 1); /* 12 hours before, a Saturday afternoon */
@@ -749,7 +749,7 @@ static void test_reject_forms(void **state)
 		char text[256];
 
 		snprintf(text, sizeof(text),
-			 "table inet t { chain in { type filter hook input priority 0;\n%s\n} }",
+			 "table inet t { chain in { type filter hook input priority 0;\n%s\n}; }",
 			 forms[i].form);
 		assert_int_equal(load(w, text), 0);
 		udp(w, 1, 2, 1);
@@ -782,7 +782,7 @@ static void test_hours(void **state)
 				 "meta hour \"06:00\"-\"22:00\" counter\n"
 				 "meta hour \"00:00\"-\"06:00\" counter\n"
 				 "meta hour { \"06:00\"-\"21:59:59\" } counter\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t before[5];
@@ -821,7 +821,7 @@ static void test_hours_east(void **state)
 			      "meta time \"2000-02-13\"-\"2000-02-13 23:59:59\" counter\n"
 			      "meta time \"2000-02-13 02:00:00\"-\"2000-02-13 23:59:59\" counter\n"
 			      "meta day \"Sunday\" counter\n"
-			      "} }"),
+			      "}; }"),
 			 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t before[5];
@@ -849,7 +849,7 @@ static void test_names(void **state)
 				 "iifname != \"eth*\" counter\n"
 				 "iifname { \"lo\", \"wl*\" } counter\n"
 				 "iifname . udp dport { \"eth0\" . 1, \"eth1\" . 2 } counter\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	w->devices = (struct eval_devices){4, names};
 	for (uint32_t i = 0; i < 5; i++) {
@@ -878,7 +878,7 @@ static void test_two_tags(void **state)
 			"ether type 8021ad vlan id 10 vlan type 8021q vlan id 20 counter\n"
 			"ether type 8021ad vlan id 10 vlan type 8021q vlan id 10 counter\n"
 			"vlan id 10 ip ttl 64 counter\n"
-			"} }"),
+			"}; }"),
 		0);
 	for (unsigned i = 0; i < 2; i++) {
 		struct packet *pk = &w->packets[w->burst.n++];
@@ -917,7 +917,7 @@ static void test_missing_options(void **state)
 				 "sctp chunk data missing counter\n"
 				 "ip option ra missing counter\n"
 				 "exthdr frag missing counter\n"
-				 "} }"),
+				 "}; }"),
 			 0);
 	udp(w, 1, 2, 53);
 	run(w);
@@ -968,7 +968,7 @@ static void test_nesting(void **state)
 	strbuf_puts(&b, "table inet t { chain in { meta mark set ");
 	for (unsigned k = 0; k < 20; k++)
 		strbuf_printf(&b, "meta mark & 0x%x | ", 1u << k);
-	strbuf_puts(&b, "1; } }");
+	strbuf_puts(&b, "1; }; }");
 	assert_int_equal(load(w, strbuf_str(&b)), -E2BIG);
 	assert_null(model_table_find(w->f.m, FAMILY_INET, "t"));
 	strbuf_free(&b);

@@ -93,10 +93,10 @@ static void empty(void **state)
 static void load_is_one_transaction(void **state)
 {
 	static const char good[] = "table ip f { chain c { type filter hook forward priority 0; "
-				   "policy accept; udp dport 53 drop; } }";
+				   "policy accept; udp dport 53 drop; }; }";
 	static const char bad[] =
 		"flush ruleset\n"
-		"table ip g { chain c { type filter hook forward priority 0; } }\n"
+		"table ip g { chain c { type filter hook forward priority 0; }; }\n"
 		"add rule ip g nowhere accept\n";
 	struct tamis *t = engine(good);
 	struct packet p = udp4();
@@ -230,7 +230,7 @@ static void verdicts(void **state)
 
 		snprintf(rules, sizeof(rules),
 			 "table ip f { chain c { type filter hook forward priority 0; "
-			 "meta mark set 5; %s; } }",
+			 "meta mark set 5; %s; }; }",
 			 cases[i].statement);
 		t = engine(rules);
 		assert_int_equal(tamis_burst_new(t, &b), 0);
@@ -249,7 +249,7 @@ static void verdicts(void **state)
 static void rewrite(void **state)
 {
 	struct tamis *t = engine("table ip f { chain c { type filter hook forward priority 0; "
-				 "ip ttl set 9; } }");
+				 "ip ttl set 9; }; }");
 	struct packet p = udp4(), before = p;
 	struct tamis_burst *b;
 	const uint8_t *data;
@@ -273,7 +273,7 @@ static void paths(void **state)
 		" chain f { type filter hook forward priority 0; iifname \"eth7\" mark set 2; }\n"
 		" chain o { type filter hook output priority 0; oifname \"eth7\" mark set 3; }\n"
 		"}\n"
-		"table bridge f { chain f { type filter hook forward priority 0; mark set 4; } }\n";
+		"table bridge f { chain f { type filter hook forward priority 0; mark set 4; }; }\n";
 	static const struct {
 		enum tamis_path path;
 		const char *local;
@@ -440,7 +440,7 @@ static void traces_and_logs(void **state)
 	struct tamis *t = engine("table ip f {\n"
 				 " chain sub { udp dport 53 log prefix \"p\" level info; }\n"
 				 " chain c { type filter hook forward priority 0; policy drop;\n"
-				 "  ip protocol udp jump sub; } }\n");
+				 "  ip protocol udp jump sub; }; }\n");
 	struct packet p = udp4();
 	struct tamis_packet in = {
 		.data = p.b, .caplen = p.n, .len = p.n, .time = 7, .link = TAMIS_LINK_RAW};
@@ -472,7 +472,7 @@ static void traces_and_logs(void **state)
 static void engines_are_separate(void **state)
 {
 	struct tamis *t = engine("table ip f { chain c { type filter hook forward priority 0; "
-				 "policy drop; } }");
+				 "policy drop; }; }");
 	struct tamis *u = engine(NULL);
 	struct packet p = udp4();
 	uint32_t a, b;
@@ -491,7 +491,7 @@ static void engines_are_separate(void **state)
 static void not_evaluated_is_told_once(void **state)
 {
 	static const char rules[] = "table ip f { chain c { type filter hook forward priority 0; "
-				    "fib saddr oif missing drop; fib daddr type local accept; } }";
+				    "fib saddr oif missing drop; fib daddr type local accept; }; }";
 	struct tamis *t = engine(NULL);
 	char *messages = NULL;
 

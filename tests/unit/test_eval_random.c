@@ -377,14 +377,14 @@ static void say_ruleset(struct text *t)
 	SAY(t, "table inet t {\n");
 	SAY(t,
 	    "\tset hosts { type ipv4_addr; flags interval; elements = { 10.0.0.2, 10.0.0.4/30, "
-	    "10.0.0.10-10.0.0.%u } }\n",
+	    "10.0.0.10-10.0.0.%u }; }\n",
 	    11 + rnd(4));
 	SAY(t,
 	    "\tset ranges { type inet_service; flags interval; elements = { 22, 50-99, "
-	    "1000-%u } }\n",
+	    "1000-%u }; }\n",
 	    1025 + rnd(9000));
 	SAY(t, "\tmap marks { type ipv4_addr : mark; elements = { 10.0.0.1 : 5, 10.0.0.2 : 6, "
-	       "10.0.0.3 : 7 } }\n");
+	       "10.0.0.3 : 7 }; }\n");
 	if (t->state)
 		SAY(t,
 		    "\tset seen { type ipv4_addr; flags dynamic; size %u; }\n"
@@ -399,7 +399,7 @@ static void say_ruleset(struct text *t)
 			SAY(t, "\tmap verdicts { type ipv4_addr : verdict; flags interval; "
 			       "elements = { "
 			       "10.0.0.1 : drop, 10.0.0.2-10.0.0.5 : goto c5, 10.0.0.6/31 : jump "
-			       "c5, 10.0.0.9 : accept } }\n");
+			       "c5, 10.0.0.9 : accept }; }\n");
 	}
 	for (unsigned k = 0; k < ARRAY_SIZE(bases); k++) {
 		if (chance(30))

@@ -449,7 +449,7 @@ static void test_commands(void **state)
 		{"add set inet t s { type ipv4_addr . inet_service; flags interval, timeout; "
 		 "timeout 1h; "
 		 "gc-interval 2m; size 5; policy memory; auto-merge; comment \"x\"; counter; "
-		 "elements = { 1.1.1.1 . 5 timeout 5s comment \"e\", * } }",
+		 "elements = { 1.1.1.1 . 5 timeout 5s comment \"e\", * }; }",
 		 "{\"add\":{\"set\":{" FT ",\"name\":\"s\",\"type\":[\"ipv4_addr\",\"inet_"
 		 "service\"],\"flags\":[\"interval\","
 		 "\"timeout\"],\"timeout\":3600,\"gc-interval\":120,\"size\":5,\"policy\":"
@@ -459,7 +459,7 @@ static void test_commands(void **state)
 		 "{\"val\":{\"concat\":[\"1.1.1.1\",5]},\"timeout\":5,\"comment\":\"e\"}},\"*\"]}}"
 		 "}"},
 		{"add map inet t m { typeof ip saddr : meta mark; flags dynamic; elements = { "
-		 "1.1.1.1 : 5 } }",
+		 "1.1.1.1 : 5 }; }",
 		 "{\"add\":{\"map\":{" FT ",\"name\":\"m\",\"type\":{\"typeof\":" PAYLOAD(
 			 "ip",
 			 "saddr") "},\"map\":{\"typeof\":" META("mark") "},\"flags\":\"dynamic\","
@@ -472,7 +472,7 @@ static void test_commands(void **state)
 		 "{\"add\":{\"map\":{" FT
 		 ",\"name\":\"m\",\"type\":\"ipv4_addr\",\"map\":\"ct helper\"}}}"},
 		{"add map inet t m { type ipv4_addr : interval ipv4_addr; elements = { 1.1.1.1 : "
-		 "2.2.2.2-2.2.2.3 } }",
+		 "2.2.2.2-2.2.2.3 }; }",
 		 "{\"add\":{\"map\":{" FT ",\"name\":\"m\",\"type\":\"ipv4_addr\",\"map\":\"ipv4_"
 		 "addr\",\"elem\":[[\"1.1.1.1\","
 		 "{\"range\":[\"2.2.2.2\",\"2.2.2.3\"]}]]}}}"},
@@ -502,7 +502,7 @@ static void test_commands(void **state)
 		{"add ct helper inet t x { type \"ftp\" protocol tcp; l3proto ip; }",
 		 "{\"add\":{\"ct helper\":{" FT
 		 ",\"name\":\"x\",\"type\":\"ftp\",\"protocol\":\"tcp\",\"l3proto\":\"ip\"}}}"},
-		{"add ct timeout inet t x { protocol tcp; policy = { established : 5, close : 6 } "
+		{"add ct timeout inet t x { protocol tcp; policy = { established : 5, close : 6 }; "
 		 "}",
 		 "{\"add\":{\"ct timeout\":{" FT ",\"name\":\"x\",\"protocol\":\"tcp\",\"policy\":{"
 		 "\"established\":5,\"close\":6}}}}"},
@@ -567,7 +567,7 @@ static void test_listing_order(void **state)
 {
 	same("add table inet t\n"
 	     "add chain inet t c\n"
-	     "add map inet t m { type ipv4_addr : verdict; elements = { 1.1.1.1 : jump c } }\n"
+	     "add map inet t m { type ipv4_addr : verdict; elements = { 1.1.1.1 : jump c }; }\n"
 	     "add rule inet t c accept\n"
 	     "flush ruleset\n"
 	     "add table inet u\n",

@@ -117,7 +117,7 @@ static void test_statements(void **state)
 		{"limit name ip saddr map { 1.1.1.1 : \"l\" }",
 		 "obj2 (map ip.saddr {<1.1.1.1 : \"l\">})"},
 		{"jump a goto b", "jump a | goto b"},
-		{"jump { accept; ip saddr 1.1.1.1 return }",
+		{"jump { accept; ip saddr 1.1.1.1 return; }",
 		 "jump { accept ; (~ ip.saddr 1.1.1.1) | return }"},
 		{"ct state vmap { new : jump c, invalid : drop }",
 		 "(vmap ct.state {<new : jump c> <invalid : drop>})"},

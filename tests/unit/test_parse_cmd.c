@@ -46,11 +46,11 @@ static void expect_cmds(const char *text, const char *want)
 static void test_block_order(void **state)
 {
 	expect_cmds("table inet t {\n"
-		    "	chain a { jump b; accept }\n"
-		    "	set s { type ipv4_addr; elements = { 1.2.3.4 } }\n"
+		    "	chain a { jump b; accept; }\n"
+		    "	set s { type ipv4_addr; elements = { 1.2.3.4 }; }\n"
 		    "	counter k { }\n"
 		    "	chain b { drop; }\n"
-		    "	map m { type ipv4_addr : verdict; elements = { } }\n"
+		    "	map m { type ipv4_addr : verdict; elements = { }; }\n"
 		    "	flowtable f { hook ingress priority 0; devices = { lo }; }\n"
 		    "	ct helper h { type \"ftp\" protocol tcp; }\n"
 		    "}\n"
@@ -120,9 +120,9 @@ static void test_commands(void **state)
 		{"add counter t c", "add object/2 kind0 t name=c\n"},
 		{"add limit t l rate 5/second", "add object/2 kind2 t name=l\n"},
 		{"add element t s { 1 }", "add elements/2 t name=s\n"},
-		{"add set t s { type mark; elements = { 1 } }",
+		{"add set t s { type mark; elements = { 1 }; }",
 		 "add set/2 t name=s\nadd elements/2 t name=s\n"},
-		{"add chain t c { accept; drop }",
+		{"add chain t c { accept; drop; }",
 		 "add chain/2 t chain=c\nadd rule/2 t chain=c\nadd rule/2 t chain=c\n"},
 		{"describe tcp dport; monitor new rules json",
 		 "describe expr/2\nmonitor ruleset/0 name=new rules json\n"},
@@ -209,12 +209,12 @@ static void test_objects(void **state)
 		     " quota q { over 5 kbytes used 1 bytes }\n"
 		     " limit l { rate over 5 bytes/day burst 3 mbytes }\n"
 		     " ct helper h { type \"ftp\" protocol udp; l3proto ip6; }\n"
-		     " ct timeout o { protocol tcp; policy = { established : 5, close : 1m1s } }\n"
+		     " ct timeout o { protocol tcp; policy = { established : 5, close : 1m1s }; }\n"
 		     " ct expectation e { protocol udp; dport 9; timeout 2m; size 8; }\n"
 		     " secmark s { \"a:b\" }\n"
 		     " synproxy y { mss 5; wscale 6; timestamp sack-perm }\n"
 		     " tunnel u { id 1; ip saddr 1.1.1.1; ip6 daddr ::1; sport 2; dport 3; ttl 4;"
-		     " tos 5; erspan { version 2; direction egress; id 7; } }\n"
+		     " tos 5; erspan { version 2; direction egress; id 7; }; }\n"
 		     "}\n");
 	const struct cmd *c = t.cmds.first->next;
 	const struct obj_decl *d = c->obj_decl;

@@ -48,7 +48,7 @@ static void test_redefine(void **state)
 	expect_right("define x = 1\nundefine x\ndefine x = 4\nt c tcp dport $x",
 		     "(~ tcp.dport 4#)");
 	expect_right("undefine nothing\nt c accept", "accept");
-	expect_right("define x = 1\ntable t { redefine x = 2; chain c { tcp dport $x; } }\n",
+	expect_right("define x = 1\ntable t { redefine x = 2; chain c { tcp dport $x; }; }\n",
 		     "(~ tcp.dport 2#)");
 	expect_right("define x = 1\ntable t { redefine x = 2; }\nt c tcp dport $x",
 		     "(~ tcp.dport 1#)");
@@ -62,7 +62,7 @@ static void test_declarations(void **state)
 		     "table inet t {\n"
 		     " chain c { type filter hook ingress devices = { $d, lo } priority $p; }\n"
 		     " chain x { type filter hook ingress device $d priority 0; policy $v; }\n"
-		     " set s { type ipv4_addr; elements = $e }\n"
+		     " set s { type ipv4_addr; elements = $e; }\n"
 		     "}\n");
 	const struct cmd *c = t.cmds.first->next;
 	assert_int_equal(c->chain_decl->devices.n, 3);
@@ -104,7 +104,7 @@ static void test_variable_errors(void **state)
 		       "f:2:18-18: Error: redefinition of symbol 'a'\n");
 	expect_message("table t { define a = 1; }\nt c tcp dport $a\n",
 		       "f:2:16-16: Error: unknown identifier 'a'\n");
-	expect_message("table t { chain a { define x = 1; }\n chain b { tcp dport $x; } }\n",
+	expect_message("table t { chain a { define x = 1; }\n chain b { tcp dport $x; }; }\n",
 		       "f:2:23-23: Error: unknown identifier 'x'\n");
 	expect_message("define a = 1\nundefine a\nt c tcp dport $a\n",
 		       "f:3:16-16: Error: unknown identifier 'a'\n");
@@ -212,7 +212,7 @@ static void test_include(void **state)
 	parsed_free(&t);
 
 	/* Before a closing brace, and at the very end. */
-	parse_in_dir(&t, "table t { chain c { include \"unended\" } }\ninclude \"vars\"");
+	parse_in_dir(&t, "table t { chain c { include \"unended\"; }; }\ninclude \"vars\"");
 	assert_int_equal(t.err, 0);
 	assert_int_equal(t.cmds.n, 3);
 	parsed_free(&t);

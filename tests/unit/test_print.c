@@ -605,7 +605,7 @@ static void blocks(void **state)
 	      "{\"type\":\"ftp\",\"protocol\":\"tcp\",\"l3proto\":\"inet\"}");
 	block("add ct timeout t x { protocol tcp; l3proto ip; policy = { close : 5, established : "
 	      "2m, "
-	      "syn_sent : 1 } }",
+	      "syn_sent : 1 }; }",
 	      "\tprotocol tcp\n\tl3proto ip\n\tpolicy = { syn_sent : 1s, established : 2m, close : "
 	      "5s }\n",
 	      "{\"protocol\":\"tcp\",\"l3proto\":\"ip\",\"policy\":{\"syn_sent\":1,\"established\":"

@@ -405,9 +405,9 @@ static void ten_times_as_much_takes_ten_times_the_memory(void **state)
 		{"table ip t {\n	chain c {\n", "		ip saddr 10.%u.%u.%u drop\n",
 		 "	}\n}\n"},
 		{"table ip t {\n	set s { type ipv4_addr; elements = {\n", "10.%u.%u.%u,\n",
-		 "} }\n}\n"},
+		 "}; }\n}\n"},
 		{"table ip t {\n	set s { type ipv4_addr; flags interval; elements = {\n",
-		 "%u.%u.%u.0/24,\n", "} }\n}\n"},
+		 "%u.%u.%u.0/24,\n", "}; }\n}\n"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
