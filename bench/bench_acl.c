@@ -22,7 +22,7 @@ struct handle {
 	struct classifier *c;
 	unsigned n;
 	struct cls_entry **entries;
-	struct cls_key *keys;
+	const struct cb_key *keys;
 };
 
 static int insert(struct classifier *c, struct cls_entry *before, const struct cb_rule *r,
@@ -70,38 +70,38 @@ static void drop(void *handle)
 	struct handle *h = handle;
 	classifier_free(h->c);
 	free(h->entries);
-	free(h->keys);
 	free(h);
 }
 
 static void prepare(void *handle, const struct cb_key *keys, unsigned n)
 {
 	struct handle *h = handle;
-	free(h->keys);
-	h->keys = calloc(n, sizeof(*h->keys));
-	for (unsigned i = 0; i < n; i++) {
-		struct cls_key *k = &h->keys[i];
-		k->family = CLS_IPV4;
-		k->w[CLS_AT_SADDR / 32] = keys[i].saddr;
-		k->w[CLS_AT_DADDR / 32] = keys[i].daddr;
-		k->has = 1 << CLS_SADDR | 1 << CLS_DADDR;
-		cls_key_set(k, SPORT, keys[i].sport);
-		cls_key_set(k, DPORT, keys[i].dport);
-		cls_key_set(k, L4PROTO, keys[i].proto);
-	}
+	h->keys = keys;
 }
 
+/* As the packet path does it: a burst's keys are filled, then looked up. */
 static void lookup(void *handle, unsigned from, unsigned n, uint32_t *first)
 {
 	const struct handle *h = handle;
 	const struct cls_entry *hit[BURST];
+	struct cls_key keys[BURST] = {0};
 	uint64_t version = classifier_version(h->c);
 
 	for (unsigned at = 0; at < n; at += BURST) {
 		unsigned m = MIN(n - at, BURST);
+		for (unsigned i = 0; i < m; i++) {
+			const struct cb_key *from_key = &h->keys[from + at + i];
+			struct cls_key *k = &keys[i];
+			k->family = CLS_IPV4;
+			k->has = 1 << CLS_SADDR | 1 << CLS_DADDR | 1 << CLS_SPORT | 1 << CLS_DPORT |
+				 1 << CLS_L4PROTO;
+			k->w[CLS_AT_SADDR / 32] = from_key->saddr;
+			k->w[CLS_AT_DADDR / 32] = from_key->daddr;
+			k->w[CLS_AT_DPORT / 32] = (uint32_t)from_key->sport << 16 | from_key->dport;
+			k->w[CLS_AT_L4PROTO / 32] = from_key->proto;
+		}
 		uint64_t mask = UINT64_MAX >> (64 - m);
-		uint64_t found =
-			classifier_lookup(h->c, version, h->keys + from + at, mask, NULL, hit);
+		uint64_t found = classifier_lookup(h->c, version, keys, mask, NULL, hit);
 		for (unsigned i = 0; i < m; i++)
 			first[at + i] = found >> i & 1 ? (uint32_t)(uintptr_t)hit[i]->cookie : h->n;
 	}

@@ -39,6 +39,7 @@ enum { BOUND_STEPS = 32 };
 
 static const struct cls_ops *const variants[] = {
 #ifdef __x86_64__
+	&cls_avx512,
 	&cls_avx2,
 #endif
 	&cls_scalar,

@@ -8,10 +8,10 @@
 static inline __m256i ports_in(const struct cls_leaf *l, uint32_t ports)
 {
 	__m256i p = _mm256_set1_epi32((int)ports);
-	__m256i lo = _mm256_max_epu16(p, _mm256_load_si256((const __m256i *)l->port_lo));
-	__m256i hi = _mm256_min_epu16(p, _mm256_load_si256((const __m256i *)l->port_hi));
-	return _mm256_cmpeq_epi32(_mm256_or_si256(_mm256_xor_si256(lo, p), _mm256_xor_si256(hi, p)),
-				  _mm256_setzero_si256());
+	/* What is cut off below is cut off above as well only if nothing is. */
+	__m256i up = _mm256_max_epu16(p, _mm256_load_si256((const __m256i *)l->port_lo));
+	__m256i down = _mm256_min_epu16(p, _mm256_load_si256((const __m256i *)l->port_hi));
+	return _mm256_cmpeq_epi32(up, down);
 }
 
 static inline __m256i widen(const uint8_t *bytes)
@@ -27,17 +27,16 @@ static inline __m256i differ(uint32_t w, const uint32_t *row, __m256i shift)
 				 shift);
 }
 
-/* The lanes whose protocol and needs agree, by fields of a byte. */
+/* The lanes whose protocol and needs agree: a byte of each. */
 static inline unsigned bytes_in(const struct cls_leaf *l, const struct cls_key *k)
 {
-	__m128i proto = _mm_set1_epi8((char)k->w[CLS_AT_L4PROTO / 32]);
-	__m128i value = _mm_loadl_epi64((const __m128i *)l->proto);
-	__m128i mask = _mm_loadl_epi64((const __m128i *)l->proto_mask);
-	__m128i need = _mm_loadl_epi64((const __m128i *)l->need);
-	__m128i bad = _mm_or_si128(_mm_and_si128(_mm_xor_si128(proto, value), mask),
-				   _mm_andnot_si128(_mm_set1_epi8((char)k->has), need));
-	return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bad, _mm_setzero_si128())) &
-	       __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
+	__m128i have = _mm_unpacklo_epi64(_mm_set1_epi8((char)k->w[CLS_AT_L4PROTO / 32]),
+					  _mm_set1_epi8((char)~k->has));
+	__m128i value = _mm_load_si128((const __m128i *)l->proto);
+	__m128i mask = _mm_load_si128((const __m128i *)l->proto_mask);
+	__m128i bad = _mm_and_si128(_mm_xor_si128(have, value), mask);
+	unsigned good = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bad, _mm_setzero_si128()));
+	return good & good >> CLS_LANES & __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
 }
 
 static inline unsigned lanes_of(__m256i differing, __m256i ports)

@@ -20,7 +20,7 @@ enum {
 	CLS_GATHER_MAX = 256, /* entries that one call shapes anew */
 	CLS_TABLE_WORDS = 8,  /* words of the key that a table can look at */
 	CLS_SPLIT_BITS = 6,
-	CLS_OPEN_MAX = 2,  /* of these, bits that an entry may leave open without being wide */
+	CLS_OPEN_MAX = 3,  /* of these, bits that an entry may leave open without being wide */
 	CLS_LEVEL_MAX = 8, /* splits and tables on a way; then only chains */
 };
 
@@ -52,9 +52,9 @@ struct cls_shape {
 struct cls_leaf {
 	struct cls_shape shape;
 	uint8_t swild[CLS_LANES], dwild[CLS_LANES];
-	uint8_t proto[CLS_LANES], proto_mask[CLS_LANES];
-	uint8_t need[CLS_LANES];
-	uint8_t pad[8];
+	/* Two values and their masks: of the protocol, and of the fields that are not there. */
+	uint8_t proto[CLS_LANES], none[CLS_LANES];
+	uint8_t proto_mask[CLS_LANES], need[CLS_LANES];
 	struct cls_node *entry[CLS_LANES];
 	uint32_t port_lo[CLS_LANES], port_hi[CLS_LANES];
 	uint32_t address[][CLS_LANES];
@@ -150,6 +150,12 @@ struct classifier {
 	size_t bytes;	      /* given out by malloc() for shapes and entries */
 };
 
+/*
+ * Leaves begin at a multiple of 128 bytes, all other shapes 64 bytes further: a reader tells one
+ * from the other without a look at them, and keeps the number of a packet in the six lowest bits.
+ */
+enum { CLS_ALIGN = 128, CLS_SHAPE_OFFSET = 64 };
+
 static inline struct cls_node *cls_node_of(const struct cls_entry *e)
 {
 	return container_of(e, struct cls_node, pub);
@@ -157,7 +163,8 @@ static inline struct cls_node *cls_node_of(const struct cls_entry *e)
 
 static inline size_t cls_leaf_size(bool ipv4)
 {
-	return sizeof(struct cls_leaf) + (ipv4 ? 2 : 8) * sizeof(uint32_t) * CLS_LANES;
+	size_t size = sizeof(struct cls_leaf) + (ipv4 ? 2 : 8) * sizeof(uint32_t) * CLS_LANES;
+	return (size + CLS_ALIGN - 1) & ~(size_t)(CLS_ALIGN - 1);
 }
 
 /*
@@ -307,7 +314,7 @@ struct cls_ops {
 	void (*lookup)(struct cls_lookup *l, const struct cls_side *s, uint64_t mask);
 };
 
-extern const struct cls_ops cls_scalar, cls_avx2;
+extern const struct cls_ops cls_scalar, cls_avx2, cls_avx512;
 const struct cls_ops *cls_ops_best(void);
 
 #endif

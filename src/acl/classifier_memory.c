@@ -19,7 +19,7 @@ enum { SLAB_FIRST = 4, SLAB_MOST = 256, RETIRED_BATCH = 64 };
 struct cls_slab {
 	struct cls_slab *next;
 	uint32_t n, used;
-	char pad[48];
+	char pad[112];
 	char objects[];
 };
 
@@ -36,7 +36,7 @@ static void *pool_take(struct cls_pool *p)
 		if (!slab || slab->used == slab->n) {
 			uint32_t n = MIN(slab ? slab->n * 2 : SLAB_FIRST, SLAB_MOST);
 			size_t size = sizeof(*slab) + n * p->size;
-			struct cls_slab *more = aligned_alloc(64, size);
+			struct cls_slab *more = aligned_alloc(CLS_ALIGN, size);
 			if (!more)
 				return NULL;
 			*more = (struct cls_slab){.next = slab, .n = n};
@@ -83,9 +83,11 @@ struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4)
 
 void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size)
 {
-	struct cls_shape *s = calloc(1, size);
-	if (!s)
+	size_t room = (size + CLS_SHAPE_OFFSET + CLS_ALIGN - 1) & ~(size_t)(CLS_ALIGN - 1);
+	char *block = aligned_alloc(CLS_ALIGN, room);
+	if (!block)
 		return NULL;
+	struct cls_shape *s = memset(block + CLS_SHAPE_OFFSET, 0, size);
 	s->kind = (uint8_t)kind;
 	c->bytes += size;
 	return s;
@@ -121,7 +123,7 @@ void cls_shape_free(struct classifier *c, struct cls_shape *s)
 		return;
 	}
 	c->bytes -= cls_shape_size(s);
-	free(s);
+	free((char *)s - CLS_SHAPE_OFFSET);
 }
 
 void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx)

@@ -11,6 +11,8 @@
  */
 #include "acl/classifier_internal.h"
 
+enum { FRONTIER = 4 * CLS_BURST };
+
 /* The first of the lanes that counts becomes the hit, if it is better than the one there is. */
 static inline void settle_hit(struct cls_lookup *l, const struct cls_leaf *leaf, unsigned lanes,
 			      unsigned i)
@@ -41,6 +43,23 @@ static inline unsigned scan(const struct cls_leaf *leaf, const struct cls_key *k
 	return ipv4 ? SCAN4(leaf, k) : SCAN6(leaf, k);
 }
 
+static inline const struct cls_shape *split_slot(const struct cls_lookup *l,
+						 const struct cls_split *x, unsigned i)
+{
+	const uint32_t *w = l->keys[i].w;
+	uint32_t at = EXTRACT(w[x->word[0]], x->mask[0]) | EXTRACT(w[x->word[1]], x->mask[1])
+								   << x->shift;
+	return __atomic_load_n(&x->slot[at], __ATOMIC_ACQUIRE);
+}
+
+static inline const struct cls_shape *table_slot(const struct cls_lookup *l,
+						 const struct cls_table *t, unsigned i)
+{
+	const struct cls_directory *d = __atomic_load_n(&t->dir, __ATOMIC_ACQUIRE);
+	uint64_t hash = cls_table_hash(l->c->secret, t, l->keys[i].w);
+	return __atomic_load_n(&d->slot[cls_directory_slot(d, hash)], __ATOMIC_ACQUIRE);
+}
+
 /* From a shape down, its wide sides last. */
 static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bool ipv4)
 {
@@ -54,9 +73,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			const struct cls_shape *w = __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE);
 			if (w)
 				wide[n++] = w;
-			uint32_t at = EXTRACT(k->w[x->word[0]], x->mask[0]) |
-				      EXTRACT(k->w[x->word[1]], x->mask[1]) << x->shift;
-			s = __atomic_load_n(&x->slot[at], __ATOMIC_ACQUIRE);
+			s = split_slot(l, x, i);
 			continue;
 		}
 		if (s && s->kind == CLS_TABLE) {
@@ -64,10 +81,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			const struct cls_shape *w = __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE);
 			if (w)
 				wide[n++] = w;
-			const struct cls_directory *d = __atomic_load_n(&t->dir, __ATOMIC_ACQUIRE);
-			uint64_t hash = cls_table_hash(l->c->secret, t, k->w);
-			s = __atomic_load_n(&d->slot[cls_directory_slot(d, hash)],
-					    __ATOMIC_ACQUIRE);
+			s = table_slot(l, t, i);
 			continue;
 		}
 		if (s && s->kind == CLS_LEAF) {
@@ -99,72 +113,113 @@ static inline const struct cls_shape *const *root_slot(const struct cls_lookup *
 	return (const struct cls_shape *const *)&d->slot[cls_directory_slot(d, hash)];
 }
 
-static void visit_small(struct cls_lookup *l, const struct cls_root *r, uint64_t bound,
-			uint64_t mask, bool ipv4)
+/* A shape and the packet that reached it, in one word. */
+typedef uintptr_t spot;
+
+static inline const struct cls_shape *spot_shape(spot p)
 {
-	for (; mask; mask &= mask - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(mask);
-		if (l->best[i] < bound)
-			continue;
-		const struct cls_shape *s = __atomic_load_n(root_slot(l, r, i), __ATOMIC_ACQUIRE);
-		if (!s)
-			continue;
-		if (s->kind == CLS_LEAF) {
-			const struct cls_leaf *leaf = container_of(s, const struct cls_leaf, shape);
-			settle_hit(l, leaf, scan(leaf, &l->keys[i], ipv4), i);
+	return (const struct cls_shape *)(p & ~(spot)(CLS_BURST - 1));
+}
+
+/* Lists of spots that grow by stores to both, of which the next one may overwrite either. */
+struct spots {
+	spot *leaves, *others;
+	unsigned n_leaves, n_others;
+};
+
+/* No branch to guess: a leaf, another shape or NULL. */
+static inline void reach(struct spots *to, const struct cls_shape *s, unsigned i, bool large,
+			 bool ipv4)
+{
+	spot p = (spot)s | i;
+	unsigned other = p / CLS_SHAPE_OFFSET & 1;
+
+	to->leaves[to->n_leaves] = p;
+	to->n_leaves += (p >= CLS_BURST) & !other;
+	to->others[to->n_others] = p;
+	to->n_others += other;
+	for (unsigned line = 0; large && line < (ipv4 ? 4 : 7); line++)
+		__builtin_prefetch((const char *)s + 64 * line);
+}
+
+/* What the leaves say. */
+static inline void scan_leaves(struct cls_lookup *l, const spot *leaves, unsigned n, bool large,
+			       bool ipv4)
+{
+	spot hit[FRONTIER];
+	uint8_t lanes[FRONTIER];
+	unsigned m = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		const struct cls_leaf *leaf =
+			container_of(spot_shape(leaves[k]), const struct cls_leaf, shape);
+		unsigned hits = scan(leaf, &l->keys[leaves[k] % CLS_BURST], ipv4);
+		hit[m] = leaves[k];
+		lanes[m] = (uint8_t)hits;
+		m += hits != 0;
+		if (large) {
+			unsigned lane = (unsigned)__builtin_ctz(hits | 1 << (CLS_LANES - 1));
+			__builtin_prefetch(leaf->entry[lane]);
+			__builtin_prefetch((const char *)leaf->entry[lane] + 48);
+		}
+	}
+	for (unsigned k = 0; k < m; k++)
+		settle_hit(l, container_of(spot_shape(hit[k]), const struct cls_leaf, shape),
+			   lanes[k], hit[k] % CLS_BURST);
+}
+
+/* One step down from each shape that is no leaf. */
+static inline void descend(struct cls_lookup *l, const spot *from, unsigned n, struct spots *to,
+			   bool large, bool ipv4)
+{
+	for (unsigned k = 0; k < n; k++) {
+		const struct cls_shape *s = spot_shape(from[k]);
+		unsigned i = from[k] % CLS_BURST;
+		if (likely(s->kind == CLS_SPLIT) && likely(k < FRONTIER / 2)) {
+			const struct cls_split *x = container_of(s, const struct cls_split, shape);
+			reach(to, split_slot(l, x, i), i, large, ipv4);
+			reach(to, __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE), i, large, ipv4);
+		} else if (s->kind == CLS_TABLE && k < FRONTIER / 2) {
+			const struct cls_table *t = container_of(s, const struct cls_table, shape);
+			reach(to, table_slot(l, t, i), i, large, ipv4);
+			reach(to, __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE), i, large, ipv4);
 		} else {
 			walk(l, s, i, ipv4);
 		}
 	}
 }
 
-static void visit_large(struct cls_lookup *l, const struct cls_root *r, uint64_t bound,
-			uint64_t mask, bool ipv4)
+static inline void visit(struct cls_lookup *l, const struct cls_root *r, uint64_t bound,
+			 uint64_t mask, bool large, bool ipv4)
 {
-	union {
-		const struct cls_shape *const *slot;
-		const struct cls_shape *s;
-	} at[CLS_BURST];
-	uint8_t who[CLS_BURST], lanes[CLS_BURST];
-	unsigned n = 0, m = 0;
+	const struct cls_shape *const *slot[CLS_BURST];
+	spot leaves[FRONTIER + 1], others[2][FRONTIER + 1];
+	uint8_t who[CLS_BURST];
+	struct spots to = {leaves, others[0], 0, 0};
+	unsigned n = 0;
 
 	for (; mask; mask &= mask - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(mask);
 		who[n] = (uint8_t)i;
-		at[n].slot = root_slot(l, r, i);
 		n += l->best[i] >= bound;
 	}
-	for (unsigned k = 0; k < n; k++)
-		__builtin_prefetch(at[k].slot);
 	for (unsigned k = 0; k < n; k++) {
-		const struct cls_shape *s = __atomic_load_n(at[k].slot, __ATOMIC_ACQUIRE);
-		who[m] = who[k];
-		at[m].s = s;
-		m += s != NULL;
-		for (unsigned line = 0; line < (ipv4 ? 4 : 7); line++)
-			__builtin_prefetch((const char *)s + 64 * line);
-	}
-	n = 0;
-	for (unsigned k = 0; k < m; k++) {
-		const struct cls_shape *s = at[k].s;
-		unsigned i = who[k];
-		if (unlikely(s->kind != CLS_LEAF)) {
-			walk(l, s, i, ipv4);
-			continue;
-		}
-		const struct cls_leaf *leaf = container_of(s, const struct cls_leaf, shape);
-		unsigned hits = scan(leaf, &l->keys[i], ipv4);
-		who[n] = (uint8_t)i;
-		at[n].s = s;
-		lanes[n] = (uint8_t)hits;
-		n += hits != 0;
-		const char *entry = (const char *)leaf->entry[hits ? __builtin_ctz(hits) : 0];
-		__builtin_prefetch(entry);
-		__builtin_prefetch(entry + 48);
+		slot[k] = root_slot(l, r, who[k]);
+		if (large)
+			__builtin_prefetch(slot[k]);
 	}
 	for (unsigned k = 0; k < n; k++)
-		settle_hit(l, container_of(at[k].s, const struct cls_leaf, shape), lanes[k],
-			   who[k]);
+		reach(&to, __atomic_load_n(slot[k], __ATOMIC_ACQUIRE), who[k], large, ipv4);
+	for (unsigned turn = 0; (n = to.n_others); turn ^= 1) {
+		if (to.n_leaves + 2 * n > FRONTIER) {
+			scan_leaves(l, leaves, to.n_leaves, large, ipv4);
+			to.n_leaves = 0;
+		}
+		to.others = others[!turn];
+		to.n_others = 0;
+		descend(l, others[turn], n, &to, large, ipv4);
+	}
+	scan_leaves(l, leaves, to.n_leaves, large, ipv4);
 }
 
 static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t mask)
@@ -190,12 +245,12 @@ static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t m
 	bool large = __atomic_load_n(&l->c->n, __ATOMIC_RELAXED) > CLS_SMALL;
 	for (unsigned r = 0; r < n; r++) {
 		if (side->ipv4 && large)
-			visit_large(l, todo[r].root, todo[r].bound, mask, true);
+			visit(l, todo[r].root, todo[r].bound, mask, true, true);
 		else if (side->ipv4)
-			visit_small(l, todo[r].root, todo[r].bound, mask, true);
+			visit(l, todo[r].root, todo[r].bound, mask, false, true);
 		else if (large)
-			visit_large(l, todo[r].root, todo[r].bound, mask, false);
+			visit(l, todo[r].root, todo[r].bound, mask, true, false);
 		else
-			visit_small(l, todo[r].root, todo[r].bound, mask, false);
+			visit(l, todo[r].root, todo[r].bound, mask, false, false);
 	}
 }

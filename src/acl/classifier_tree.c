@@ -15,7 +15,7 @@
 
 #include "acl/classifier_internal.h"
 
-enum { GROWN = 4 };
+enum { GROWN = 2 };
 
 void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out)
 {
