@@ -71,6 +71,9 @@ bool files_apart(const struct options *o)
 		for (size_t k = 0; k < o->ipsets.n; k++)
 			if (clash(out[i].option, out[i].path, "--ipset", o->ipsets.items[k]))
 				return false;
+		for (size_t k = 0; k < o->acls.n; k++)
+			if (clash(out[i].option, out[i].path, "--acl", o->acls.items[k]))
+				return false;
 		for (size_t k = 0; k < o->lists.n; k++)
 			if (clash(out[i].option, out[i].path, "--load",
 				  strchr(o->lists.items[k], '=') + 1))

@@ -3,10 +3,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "compat/vpp.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
+
+static int list_acls(struct tamis *t)
+{
+	struct strbuf out = STRBUF_INIT;
+	int err = vpp_list(t, &out);
+
+	if (!err)
+		err = output_strbuf(STDOUT_FILENO, output_stdout_name, &out);
+	else
+		complain("%s", strerror(-err));
+	strbuf_free(&out);
+	return err;
+}
 
 static int list_run(const struct options *o)
 {
@@ -17,13 +32,15 @@ static int list_run(const struct options *o)
 	if (!t)
 		return 1;
 	err = load_rules(t, o, 0);
-	if (!err) {
+	if (!err && o->rules.n) {
 		err = tamis_list(t, o->list_flags, 0, &text);
 		if (err)
 			complain("%s", strerror(-err));
 		else
 			err = output_print(text);
 	}
+	if (!err && o->acls.n)
+		err = list_acls(t);
 	free(text);
 	tamis_free(t);
 	return err ? 1 : 0;

@@ -11,6 +11,7 @@
 
 #include "compat/blocklist.h"
 #include "compat/ipset.h"
+#include "compat/vpp.h"
 #include "output.h"
 
 struct tamis *engine_new(void)
@@ -73,6 +74,25 @@ static int load_ipsets(struct tamis *t, const struct options *o, uint64_t now)
 	return err;
 }
 
+/* One --acl. */
+static int load_acls(struct tamis *t, const struct options *o, const char *path, uint64_t now)
+{
+	struct strbuf output = STRBUF_INIT, messages = STRBUF_INIT;
+	int err = vpp_exec(t, path, now, &output, &messages);
+
+	fputs(strbuf_str(&messages), stderr);
+	if (err && !messages.len)
+		complain("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
+			 strerror(-err));
+	if (!err && output.len && o->json)
+		fputs(strbuf_str(&output), stderr);
+	else if (!err && output.len)
+		err = output_strbuf(STDOUT_FILENO, output_stdout_name, &output);
+	strbuf_free(&output);
+	strbuf_free(&messages);
+	return err;
+}
+
 int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 {
 	struct tamis_load_options options = {
@@ -107,6 +127,12 @@ int load_rules(struct tamis *t, const struct options *o, uint64_t now)
 	}
 	for (size_t i = 0; i < o->lists.n; i++) {
 		int err = load_list(t, o, o->lists.items[i], now);
+
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < o->acls.n; i++) {
+		int err = load_acls(t, o, o->acls.items[i], now);
 
 		if (err)
 			return err;

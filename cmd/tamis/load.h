@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load: the files given with --ipset, -f and --load, each a transaction, into an engine. */
+/* load: the files given with --ipset, -f, --load and --acl, each a transaction, into an engine. */
 #ifndef TAMIS_CMD_LOAD_H
 #define TAMIS_CMD_LOAD_H
 
@@ -16,7 +16,9 @@
 	"      --load 'FAMILY TABLE SET=FILE'\n" \
 	"                           a list of addresses, prefixes and ranges into a set of the\n" \
 	"                           ruleset; may be repeated\n" \
-	"      --skip-bad           leave lines of lists out that are none of these\n"
+	"      --skip-bad           leave lines of lists out that are none of these\n" \
+	"      --acl FILE           ACLs of interfaces in VPP's language ('set acl-plugin ...'); may be\n" \
+	"                           repeated, and stand without a ruleset\n"
 
 /* A new engine with the local time zone, or NULL after saying why not. */
 struct tamis *engine_new(void);
@@ -25,7 +27,7 @@ struct tamis *engine_new(void);
  * Messages go to standard error, what the files' own list commands print to standard output, with
  * JSON asked for to standard error too. 0, or -errno after saying why; the first file that fails
  * is the last one read. Sets of ipset come before all rulesets, lists after
- * them; the files of --ipset are one transaction.
+ * them, ACLs at last; the files of --ipset are one transaction.
  */
 int load_rules(struct tamis *t, const struct options *o, uint64_t now);
 

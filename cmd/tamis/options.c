@@ -19,6 +19,7 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("define", 'D', required_argument, EVERY)                                                 \
 	X("includepath", 'I', required_argument, EVERY)                                            \
 	X("help", 'h', no_argument, EVERY)                                                         \
+	X("acl", OPT_ACL, required_argument, EVERY)                                                \
 	X("ipset", OPT_IPSET, required_argument, EVERY)                                            \
 	X("load", OPT_LOAD, required_argument, EVERY)                                              \
 	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
@@ -49,7 +50,8 @@ enum {
 	OPT_LOG,
 	OPT_IPSET,
 	OPT_LOAD,
-	OPT_SKIP_BAD
+	OPT_SKIP_BAD,
+	OPT_ACL
 };
 
 static const struct {
@@ -141,6 +143,8 @@ static bool option_set(struct options *o, int value, const char *arg)
 		return list_add(&o->includes, arg);
 	case OPT_IPSET:
 		return list_add(&o->ipsets, arg);
+	case OPT_ACL:
+		return list_add(&o->acls, arg);
 	case OPT_LOAD:
 		return load_check(arg) && list_add(&o->lists, arg);
 	case OPT_SKIP_BAD:
@@ -204,7 +208,7 @@ static const char *options_wrong(const struct command *c, const struct options *
 {
 	unsigned n_stdin = 0;
 
-	if (!o->rules.n)
+	if (!o->rules.n && !o->acls.n)
 		return "no ruleset: give one with -f FILE";
 	if (c->takes_input && !o->input)
 		return "no capture file to read";
@@ -214,6 +218,8 @@ static const char *options_wrong(const struct command *c, const struct options *
 		n_stdin += is_stdio(o->ipsets.items[i]);
 	for (size_t i = 0; i < o->lists.n; i++)
 		n_stdin += is_stdio(strchr(o->lists.items[i], '=') + 1);
+	for (size_t i = 0; i < o->acls.n; i++)
+		n_stdin += is_stdio(o->acls.items[i]);
 	n_stdin += is_stdio(o->input);
 	if (n_stdin > 1)
 		return "standard input can be read once only";
@@ -309,4 +315,5 @@ void options_free(struct options *o)
 	free(o->locals.items);
 	free(o->ipsets.items);
 	free(o->lists.items);
+	free(o->acls.items);
 }

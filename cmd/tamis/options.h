@@ -22,6 +22,7 @@ struct options {
 	struct text_list rules, defines, includes, locals;
 	struct text_list ipsets; /* restore files */
 	struct text_list lists; /* "family table set=FILE" */
+	struct text_list acls;	 /* files in VPP's language */
 	const char *input; /* the capture */
 	const char *accepted, *dropped, *log;
 	const char *iif, *oif;

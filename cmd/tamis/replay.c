@@ -276,6 +276,11 @@ static void limits_tell(const struct replay *r)
 		complain("%" PRIu64 " packets dropped: too many connections", totals.not_tracked);
 	if (totals.too_deep)
 		complain("%" PRIu64 " packets dropped: jumps more than 16 deep", totals.too_deep);
+	if (totals.no_interface)
+		complain("%" PRIu64
+			 " packets met no ACL: the capture does not say where they were "
+			 "seen, give --iif and --oif",
+			 totals.no_interface);
 }
 
 static int replay(struct replay *r)

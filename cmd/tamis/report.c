@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more behind the n items of `size` bytes at *items, zeroed; NULL: out of memory. */
-static void *items_add(void *items_ptr, size_t *n, size_t size)
+void *report_items_add(void *items_ptr, size_t *n, size_t size)
 {
 	char **items = items_ptr;
 
@@ -34,7 +33,7 @@ static char *copy(const char *s, bool *ok)
 static int rule_add(void *arg, const struct tamis_rule *from)
 {
 	struct report *r = arg;
-	struct report_rule *to = items_add(&r->rules, &r->n_rules, sizeof(*to));
+	struct report_rule *to = report_items_add(&r->rules, &r->n_rules, sizeof(*to));
 	bool ok = true;
 
 	if (!to)
@@ -53,7 +52,7 @@ static int rule_add(void *arg, const struct tamis_rule *from)
 static int chain_add(void *arg, const struct tamis_chain *from)
 {
 	struct report *r = arg;
-	struct report_chain *to = items_add(&r->chains, &r->n_chains, sizeof(*to));
+	struct report_chain *to = report_items_add(&r->chains, &r->n_chains, sizeof(*to));
 	bool ok = true;
 
 	if (!to)
@@ -72,7 +71,7 @@ static int chain_add(void *arg, const struct tamis_chain *from)
 static int set_add(void *arg, const struct tamis_set *from)
 {
 	struct report *r = arg;
-	struct report_set *to = items_add(&r->sets, &r->n_sets, sizeof(*to));
+	struct report_set *to = report_items_add(&r->sets, &r->n_sets, sizeof(*to));
 	bool ok = true;
 
 	if (!to)
@@ -132,6 +131,8 @@ int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report 
 		err = tamis_chain_each(t, chain_add, r);
 	if (!err)
 		err = tamis_set_each(t, now, set_add, r);
+	if (!err)
+		err = report_acls_make(t, r);
 	if (!err && top && r->n_rules) {
 		r->top = top < r->n_rules ? top : r->n_rules;
 		err = rules_sort(r);
@@ -143,6 +144,7 @@ int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report 
 
 void report_free(struct report *r)
 {
+	report_acls_free(r);
 	for (size_t i = 0; i < r->n_rules; i++) {
 		free(r->rules[i].family);
 		free(r->rules[i].table);

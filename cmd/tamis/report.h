@@ -29,20 +29,51 @@ struct report_set {
 	bool map;
 };
 
+struct report_entry {
+	char *text;
+	uint64_t packets, bytes;
+};
+
+struct report_acl {
+	uint32_t index;
+	bool macip;
+	char *tag;
+	struct report_entry *entries;
+	size_t n_entries;
+};
+
+/* One direction of an interface, or its MAC-IP ACL. */
+struct report_face {
+	char *interface;
+	bool output, macip;
+	uint32_t *acls; /* in their order */
+	size_t n_acls;
+	uint64_t permitted, denied, unmatched, session, ethertype;
+};
+
 struct report {
 	struct tamis_totals totals;
 	struct report_rule *rules;
 	struct report_chain *chains;
 	struct report_set *sets;
-	size_t n_rules, n_chains, n_sets;
+	struct report_acl *acls;
+	struct report_face *faces;
+	size_t n_rules, n_chains, n_sets, n_acls, n_faces;
 	size_t top;	     /* rules to print, 0: all, chain by chain */
 	uint64_t elapsed_ns; /* spent judging packets */
 	uint64_t total_ns;   /* of the whole replay, reading and writing too */
 };
 
+/* Room for one more behind the n items of `size` bytes at *items, zeroed; NULL: out of memory. */
+void *report_items_add(void *items_ptr, size_t *n, size_t size);
+
 /* State at time `now`. 0 or -errno. */
 int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report *r);
 void report_free(struct report *r);
+
+/* report_acl.c: the ACLs' part. */
+int report_acls_make(struct tamis *t, struct report *r);
+void report_acls_free(struct report *r);
 
 void report_print_text(const struct report *r, bool colour, struct strbuf *out);
 /* 0 or -ENOMEM. */

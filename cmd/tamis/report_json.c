@@ -92,6 +92,69 @@ static json_t *sets_json(const struct report *r)
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
 
+static json_t *acls_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < r->n_acls; i++) {
+		const struct report_acl *x = &r->acls[i];
+		json_t *entries = json_array();
+
+		for (size_t k = 0; k < x->n_entries; k++)
+			json_array_append_new(entries,
+					      json_pack("{s:o, s:I, s:I}", "rule",
+							text(x->entries[k].text), "packets",
+							number(x->entries[k].packets), "bytes",
+							number(x->entries[k].bytes)));
+		if (json_array_size(entries) != x->n_entries) {
+			json_decref(entries);
+			break;
+		}
+		json_array_append_new(a, json_pack("{s:s, s:I, s:o, s:o}", "kind",
+						   x->macip ? "macip" : "acl", "index",
+						   (json_int_t)x->index, "tag", text(x->tag),
+						   "entries", entries));
+	}
+	return json_array_size(a) == r->n_acls ? a : (json_decref(a), NULL);
+}
+
+static json_t *faces_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < r->n_faces; i++) {
+		const struct report_face *x = &r->faces[i];
+		json_t *acls = json_array();
+
+		for (size_t k = 0; k < x->n_acls; k++)
+			json_array_append_new(acls, json_integer(x->acls[k]));
+		if (json_array_size(acls) != x->n_acls) {
+			json_decref(acls);
+			break;
+		}
+		json_array_append_new(
+			a,
+			json_pack("{s:o, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "interface",
+				  text(x->interface), "direction", x->output ? "output" : "input",
+				  "kind", x->macip ? "macip" : "acl", "acls", acls, "permitted",
+				  number(x->permitted), "denied", number(x->denied), "unmatched",
+				  number(x->unmatched), "session", number(x->session), "ethertype",
+				  number(x->ethertype)));
+	}
+	return json_array_size(a) == r->n_faces ? a : (json_decref(a), NULL);
+}
+
+/* Only where there are ACLs. 0 or -1. */
+static int add_acls(json_t *o, const struct report *r)
+{
+	if (!o || (!r->n_acls && !r->n_faces))
+		return o ? 0 : -1;
+	return json_object_set_new(o, "acls", acls_json(r)) ||
+			       json_object_set_new(o, "interfaces", faces_json(r))
+		       ? -1
+		       : 0;
+}
+
 /* json_dumps() leaves out what it has no memory for. */
 static int add_dumped(const char *text, size_t len, void *out)
 {
@@ -113,8 +176,10 @@ int report_print_json(const struct report *r, struct strbuf *out)
 			      "sets", sets_json(r), "elapsed_ns", number(r->elapsed_ns),
 			      "ns_per_packet", per_packet);
 
-	int err = o ? json_dump_callback(o, add_dumped, out, JSON_COMPACT | JSON_REAL_PRECISION(6))
-		    : -1;
+	int err = add_acls(o, r);
+
+	if (!err)
+		err = json_dump_callback(o, add_dumped, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
 
 	json_decref(o);
 	strbuf_putc(out, '\n');

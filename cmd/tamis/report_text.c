@@ -170,6 +170,60 @@ static void print_sets(struct page *p, const struct report *r)
 	}
 }
 
+static const char *acl_kind(bool macip)
+{
+	return macip ? "MAC-IP ACL" : "ACL";
+}
+
+static void print_acls(struct page *p, const struct report *r)
+{
+	int wp = 7, wb = 5;
+	char title[128];
+
+	for (size_t i = 0; i < r->n_acls; i++)
+		for (size_t k = 0; k < r->acls[i].n_entries; k++) {
+			wp = wider(wp, r->acls[i].entries[k].packets);
+			wb = wider(wb, r->acls[i].entries[k].bytes);
+		}
+	for (size_t i = 0; i < r->n_acls; i++) {
+		const struct report_acl *a = &r->acls[i];
+
+		snprintf(title, sizeof(title), "%s %" PRIu32 "%s%s", acl_kind(a->macip), a->index,
+			 *a->tag ? " " : "", a->tag);
+		heading(p, title);
+		strbuf_printf(p->out, "  %*s  %*s\n", wp, "packets", wb, "bytes");
+		for (size_t k = 0; k < a->n_entries; k++) {
+			const struct report_entry *e = &a->entries[k];
+
+			strbuf_printf(p->out, "  %s%*" PRIu64 "  %*" PRIu64 "  %s%s\n",
+				      paint(p->colour && !e->packets, PAINT_FAINT), wp, e->packets,
+				      wb, e->bytes, e->text,
+				      paint(p->colour && !e->packets, PAINT_NONE));
+		}
+	}
+}
+
+/* What packets met where: permitted and denied by entries, and by what is no entry. */
+static void print_faces(struct page *p, const struct report *r)
+{
+	if (!r->n_faces)
+		return;
+	heading(p, "Interfaces with ACLs, in packets");
+	strbuf_puts(p->out, "  permitted    denied  unmatched  sessions  ethertype  ACLs\n");
+	for (size_t i = 0; i < r->n_faces; i++) {
+		const struct report_face *f = &r->faces[i];
+
+		strbuf_printf(p->out,
+			      "  %9" PRIu64 " %9" PRIu64 "  %9" PRIu64 " %9" PRIu64 "  %9" PRIu64
+			      "  %s %s, %s",
+			      f->permitted, f->denied, f->unmatched, f->session, f->ethertype,
+			      f->interface, f->output ? "output" : "input", acl_kind(f->macip));
+		for (size_t k = 0; k < f->n_acls; k++)
+			strbuf_printf(p->out, "%s %" PRIu32, k ? "," : "", f->acls[k]);
+		strbuf_putc(p->out, '\n');
+	}
+}
+
 /* Rules without a match: those that packets came to, or those that none came to. */
 static void print_idle_rules(struct page *p, const struct report *r, bool reached,
 			     const char *title)
@@ -225,6 +279,8 @@ void report_print_text(const struct report *r, bool colour, struct strbuf *out)
 	print_verdicts(&p, &r->totals);
 	print_rules(&p, r);
 	print_sets(&p, r);
+	print_acls(&p, r);
+	print_faces(&p, r);
 	print_idle_rules(&p, r, true, "Never matched");
 	print_idle_rules(&p, r, false, "Never reached");
 	print_malformed(&p, &r->totals);

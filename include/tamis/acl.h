@@ -249,8 +249,9 @@ struct tamis;
 /*
  * The engine's own. Its packets are judged by the input ACLs of the interface where they arrive,
  * then by the ruleset, then by the output ACLs of the interface where they leave. An interface
- * whose contexts are empty judges nothing. Where a packet's arrival is not known it counts as
- * arrived on the one interface that has something bound, if there is only one.
+ * whose contexts are empty judges nothing. A packet that was captured nobody knows where counts as
+ * seen at the one interface that has something bound, if there is only one: arrived there or, on
+ * the path OUTPUT, leaving there.
  */
 TAMIS_API struct tamis_acls *tamis_acls_of(struct tamis *t);
 
@@ -283,7 +284,7 @@ TAMIS_API int tamis_acl_timeout_set(struct tamis *t, enum tamis_acl_timeout whic
 
 struct tamis_acl_sessions {
 	uint64_t active, added, removed;
-	uint64_t refused; /* there were too many already: the packet passed, answers will not */
+	uint64_t refused; /* packets denied since there were too many flows already */
 	uint32_t timeout[TAMIS_ACL_TIMEOUTS]; /* s */
 };
 TAMIS_API void tamis_acl_sessions_get(const struct tamis *t, uint64_t now,

@@ -28,8 +28,10 @@ struct tamis_totals {
 	struct tamis_count all, by_verdict[TAMIS_VERDICTS];
 	uint64_t malformed[TAMIS_MALFORMED_MAX]; /* packets by reason; one may have several */
 	uint64_t malformed_packets;		 /* with any reason */
-	uint64_t not_tracked; /* dropped, since there were too many connections already */
-	uint64_t too_deep;    /* dropped in a chain 16 jumps deep */
+	uint64_t not_tracked;  /* dropped, since there were too many connections already */
+	uint64_t too_deep;     /* dropped in a chain 16 jumps deep */
+	uint64_t no_interface; /* asked no ACL: where they were seen is not known, and several
+				  interfaces have some */
 };
 TAMIS_API void tamis_totals_get(const struct tamis *t, struct tamis_totals *out);
 
@@ -40,7 +42,7 @@ TAMIS_API const char *tamis_malformed_text(unsigned reason);
 struct tamis_rule {
 	const char *family, *table, *chain;
 	uint64_t handle;
-	const char *text;	    /* one line, as the listing has it */
+	const char *text; /* one line, as the listing has it */
 	uint64_t reached; /* packets that came to the rule since a rule of its chain came or went */
 	struct tamis_count matched; /* those that matched all of it; bytes of the network packet, as
 				       nft's counters count them */

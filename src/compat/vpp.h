@@ -44,7 +44,7 @@ int vpp_exec_text(struct tamis *t, const char *name, const char *text, size_t le
 /* All of it as commands that make the same again. 0 or -ENOMEM. */
 int vpp_list(struct tamis *t, struct strbuf *out);
 
-/* A rule as in a command: what matches everything is left out. */
+/* A rule as in a command; what matches everything is left out, but for one prefix. */
 void vpp_rule_print(const struct tamis_acl_rule *r, struct strbuf *out);
 void vpp_macip_rule_print(const struct tamis_macip_rule *r, struct strbuf *out);
 

@@ -338,7 +338,7 @@ static void ports_print(const char *what, uint16_t first, uint16_t last, struct 
 void vpp_rule_print(const struct tamis_acl_rule *r, struct strbuf *out)
 {
 	strbuf_puts(out, action_names[r->action]);
-	if (r->src_len || (!r->dst_len && r->family == 6))
+	if (r->src_len || !r->dst_len)
 		prefix_print("src", r->src, r->family, r->src_len, out);
 	if (r->dst_len)
 		prefix_print("dst", r->dst, r->family, r->dst_len, out);

@@ -343,12 +343,32 @@ static int list_interface(void *arg, const struct tamis_interface_acls *i)
 	return 0;
 }
 
+static void list_timeouts(struct tamis *t, struct strbuf *out)
+{
+	static const struct {
+		const char *words;
+		uint32_t usual;
+	} timeouts[TAMIS_ACL_TIMEOUTS] = {
+		[TAMIS_ACL_UDP_IDLE] = {"udp idle", 600},
+		[TAMIS_ACL_TCP_IDLE] = {"tcp idle", 86400},
+		[TAMIS_ACL_TCP_TRANSIENT] = {"tcp transient", 120},
+	};
+	struct tamis_acl_sessions s;
+
+	tamis_acl_sessions_get(t, 0, &s);
+	for (unsigned i = 0; i < TAMIS_ACL_TIMEOUTS; i++)
+		if (s.timeout[i] != timeouts[i].usual)
+			strbuf_printf(out, "set acl-plugin session timeout %s %u\n",
+				      timeouts[i].words, s.timeout[i]);
+}
+
 int vpp_list(struct tamis *t, struct strbuf *out)
 {
 	struct walk w = {.t = t, .a = tamis_acls_of(t), .out = out};
 
 	if (!w.a)
 		return -ENOMEM;
+	list_timeouts(t, out);
 	if (!tamis_acls_fragments(w.a))
 		strbuf_puts(out, "set acl-plugin l4-match-nonfirst-fragment 0\n");
 	tamis_acl_each(w.a, list_acl, &w);

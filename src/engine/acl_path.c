@@ -36,6 +36,7 @@ struct acl_path {
 	uint32_t timeout[TAMIS_ACL_TIMEOUTS];
 	VEC(struct iface *) ifaces; /* in the order in which they were first named */
 	VEC(struct iface *) by_index;
+	uint64_t lost;
 	struct ct_burst flows;
 	struct acl_keys keys;
 	struct tamis_acl_hit hits[BURST_MAX];
@@ -108,6 +109,11 @@ void acl_path_free(struct acl_path *p)
 bool acl_path_exact(const struct acl_path *p)
 {
 	return acls_reflect(p->acls);
+}
+
+uint64_t acl_path_lost(const struct acl_path *p)
+{
+	return p->lost;
 }
 
 void acl_path_collect(struct acl_path *p, uint64_t now, unsigned budget)
@@ -366,10 +372,10 @@ static burst_mask iface_run(struct acl_path *p, struct iface *in, const struct b
 }
 
 burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
-			enum tamis_acl_direction dir, int *err)
+			burst_mask seen_there, enum tamis_acl_direction dir, int *err)
 {
 	const uint32_t *at = dir == TAMIS_ACL_INPUT ? b->iif : b->oif;
-	struct iface *only = dir == TAMIS_ACL_INPUT ? iface_only(p) : NULL;
+	struct iface *only = iface_only(p);
 	burst_mask denied = 0;
 
 	while (mask) {
@@ -381,8 +387,12 @@ burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask ma
 		burst_foreach (mask, i)
 			same |= (burst_mask)(at[i] == index) << i;
 		mask &= ~same;
-		if (!index)
+		if (!index) {
+			same &= seen_there;
 			f = only;
+			if (!only)
+				p->lost += (uint64_t)__builtin_popcountll(same);
+		}
 		if (f && iface_judges(f, dir))
 			denied |= iface_run(p, f, b, same, dir, err);
 	}

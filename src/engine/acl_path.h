@@ -28,11 +28,16 @@ bool acl_path_bound(const struct acl_path *p);
 bool acl_path_exact(const struct acl_path *p);
 
 /*
- * Which of the packets of mask are denied at their interface: iif or, for OUTPUT, oif. b is parsed.
- * *err becomes -ENOMEM if a flow found no memory.
+ * Which of the packets of mask are denied at their interface: iif or, for OUTPUT, oif. Those of
+ * seen_there were captured there: where that is not known they count as seen at the one interface
+ * that has something bound, if it is only one. b is parsed. *err becomes -ENOMEM if a flow found no
+ * memory.
  */
 burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
-			enum tamis_acl_direction dir, int *err);
+			burst_mask seen_there, enum tamis_acl_direction dir, int *err);
+
+/* Packets that were asked by nobody since their arrival is not known. */
+uint64_t acl_path_lost(const struct acl_path *p);
 
 /* Frees up to budget flows whose time has come. */
 void acl_path_collect(struct acl_path *p, uint64_t now, unsigned budget);

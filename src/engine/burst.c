@@ -181,11 +181,12 @@ static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
 	}
 	for (burst_mask rest = all_of(&b->b), now; rest; rest &= ~now) {
 		now = exact ? rest & -rest : rest;
-		denied = acl_path_run(acl, &b->b, now & arrive, TAMIS_ACL_INPUT, &b->err);
+		denied = acl_path_run(acl, &b->b, now & arrive, arrive, TAMIS_ACL_INPUT, &b->err);
 		in->mask = now & ~denied;
 		judge(b, in);
 		r->dropped |= denied;
-		denied = acl_path_run(acl, &b->b, r->accepted & leave, TAMIS_ACL_OUTPUT, &b->err);
+		denied = acl_path_run(acl, &b->b, r->accepted & leave, ~arrive, TAMIS_ACL_OUTPUT,
+				      &b->err);
 		r->accepted &= ~denied;
 		r->dropped |= denied;
 		result_add(&whole, r);
@@ -236,6 +237,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		b->err = -ENOMEM;
 	t->totals.not_tracked = stats->not_tracked;
 	t->totals.too_deep = stats->depth;
+	t->totals.no_interface = t->acl ? acl_path_lost(t->acl) : 0;
 	totals_add(t, b);
 	engine_collect_step(t, t->now, COLLECT_BUDGET);
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
