@@ -356,6 +356,90 @@ def lists_of_others():
             holds(err == "" or re.fullmatch(r".*: IPv[46] entries left out: \d+; inet filter \w+ holds \w+\n", err), err)
 
 
+# --- ACLs in VPP's language --------------------------------------------------------------------
+
+ACLS = os.path.join(ROOT, "examples", "acl.vpp")
+
+
+@test
+def acls_alone():
+    text, err = tamis("replay", "--acl", ACLS, *LOCAL, CAPTURE)
+    same(err, "")
+    golden("acl.out", masked(text))
+    out, _ = tamis("replay", "--acl", ACLS, *LOCAL, "--json", CAPTURE)
+    data = json.loads(out)
+    data["elapsed_ns"] = data["ns_per_packet"] = 0
+    golden("acl.json", json.dumps(data, indent=1) + "\n")
+    entries = [e for a in data["acls"] for e in a["entries"]]
+    faces = data["interfaces"]
+    holds(sum(e["packets"] for e in entries) == sum(f["permitted"] + f["denied"] for f in faces))
+    holds(data["dropped"] == sum(f["denied"] + f["unmatched"] for f in faces))
+    holds(data["accepted"] + data["dropped"] == data["packets"])
+    same(tamis("check", "--acl", ACLS), ("", ""))
+    listing = tamis("list", "--acl", ACLS)[0]
+    same(tamis("list", "--acl", "-", stdin=listing.encode())[0], listing)
+    holds("rules" in data and "acls" not in json.loads(tamis(*REPLAY, "--json", CAPTURE)[0]))
+
+
+@test
+def acls_and_rules():
+    """Input ACLs, then the ruleset for what they let through, then output ACLs."""
+    written("in.vpp", "set acl-plugin acl permit\nset acl-plugin interface in0 input acl 0\n")
+    written("out.vpp", "set acl-plugin acl index 1 permit proto 6\nset acl-plugin interface out0 output acl 1\n"
+                       "show acl-plugin interface\n")
+    written("count.nft", "table inet t { chain c { type filter hook forward priority 0; ip version 4 counter\n"
+                         "ip6 version 6 counter } }\n")
+    alone = json.loads(tamis("replay", "-f", "count.nft", "--iif", "in0", "--oif", "out0", "--json", CAPTURE)[0])
+    first = json.loads(tamis("replay", "-f", "count.nft", "--acl", "in.vpp", "--iif", "in0", "--oif", "out0", "--json",
+                             CAPTURE)[0])
+    out, err = tamis("replay", "-f", "count.nft", "--acl", "out.vpp", "--iif", "in0", "--oif", "out0", "--json", CAPTURE)
+    last = json.loads(out)
+    holds(err.startswith("sw_if_index"), err)
+    four, six = (r["packets"] for r in alone["rules"])
+    holds(four and six)
+    same([r["packets"] for r in first["rules"]], [four, 0])
+    same([r["packets"] for r in last["rules"]], [four, six])
+    holds(last["accepted"] == last["interfaces"][0]["permitted"] + 1, out)  # and a packet that is not IP
+    both = json.loads(tamis("replay", "-f", "count.nft", "--acl", "in.vpp", "--acl", "out.vpp", "--iif", "in0", "--oif",
+                            "out0", "--json", CAPTURE)[0])
+    same([a["index"] for a in both["acls"]], [0, 1])
+    holds(both["interfaces"][1]["permitted"] == last["interfaces"][0]["permitted"])
+
+
+@test
+def acl_errors():
+    text = ""
+    written("bad.vpp", "set acl-plugin acl permit\nset acl-plugin acl permit src 1.2.3.4/99\n")
+    written("two.vpp", "set acl-plugin acl permit\nset acl-plugin interface a input acl 0\n"
+                       "set acl-plugin interface b input acl 0\n")
+    for args in (["check", "--acl", "bad.vpp"], ["check", "--acl", "missing.vpp"], ["check", "--acl", "."],
+                 ["replay", "--acl", "bad.vpp", CAPTURE], ["replay", "--acl", "-", "-"],
+                 ["replay", "--acl", "two.vpp", "-q", "-w", "two.vpp", CAPTURE], ["check", "--acl"]):
+        out, err = tamis(*args, status=1)
+        same(out, "")
+        text += "$ tamis " + " ".join(args).replace(ROOT + os.sep, "") + "\n" + err
+    out, err = tamis("replay", "--acl", "two.vpp", "-q", CAPTURE)
+    golden("acl.err", text + err)
+
+
+@test
+def acls_of_others():
+    folder = os.path.join(os.environ.get("TAMIS_DATA") or os.path.join(ROOT, "..", "shared", "data"), "vpp", "exec")
+    if not os.path.isdir(folder):
+        raise Skipped("no vpp/exec in $TAMIS_DATA")
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        run = subprocess.run([TAMIS, "check", "--acl", path], capture_output=True, text=True, timeout=60)
+        if run.returncode:
+            holds(re.search(r"(?m)^.*: Error in line \d+: .", run.stderr), run.stderr)
+            continue
+        with open(path) as text:
+            lines = sum("acl-plugin acl " in line for line in text)
+        listing = tamis("list", "--acl", path)[0]
+        same(len(re.findall(r"(?m)^set acl-plugin acl ", listing)), lines)
+        same(tamis("list", "--acl", "-", stdin=listing.encode())[0], listing)
+
+
 # --- sets of ipset ---------------------------------------------------------------------------
 
 RESTORES = [
