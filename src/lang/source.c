@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { ERRORS_MAX = 10, LINE_SHOWN_MAX = 1023, READ_CHUNK = 1 << 16 };
+enum { ERRORS_MAX = 10, LINE_SHOWN_MAX = 1023, READ_CHUNK = 1 << 16, NULS_MAX = 4096 };
 
 struct loc loc_join(struct loc a, struct loc b)
 {
@@ -60,6 +60,9 @@ static int read_all(int fd, struct strbuf *b)
 			return -errno;
 		if (!n)
 			return strbuf_error(b);
+		/* No text: a device, or a file with holes. */
+		if (n >= NULS_MAX && !chunk[0] && !memcmp(chunk, chunk + 1, (size_t)n - 1))
+			return -EINVAL;
 		strbuf_add(b, chunk, (size_t)n);
 		if (strbuf_error(b))
 			return strbuf_error(b);

@@ -70,7 +70,10 @@ void source_set_free(struct source_set *s);
 int source_add(struct source_set *s, enum source_kind kind, const char *name, const char *text,
 	       size_t len, struct loc included_at);
 
-/* Reads the whole of `path` ("-" is standard input) into s's arena. Its number, or -errno. */
+/*
+ * Reads the whole of `path` ("-" is standard input) into s's arena. Its number, or -errno: -EINVAL
+ * where it reads 4,096 NUL bytes or more and nothing else.
+ */
 int source_add_file(struct source_set *s, const char *path, struct loc included_at);
 
 /* NULL for "no place". The pointer is good until the next source is added. */

@@ -181,6 +181,7 @@ def check_tells_what_is_wrong():
 def check_missing_file():
     same(tamis("check", "-f", "no/such/file", status=1), ("", "tamis: no/such/file: No such file or directory\n"))
     same(tamis("check", "-f", ".", status=1)[1], "tamis: .: Is a directory\n")
+    same(tamis("check", "-f", "/dev/zero", status=1)[1], "tamis: /dev/zero: Invalid argument\n")
 
 
 @test
