@@ -106,6 +106,21 @@ static void state(struct build *b, enum prog_op_kind kind, struct state *st)
 	build_op(b, &op);
 }
 
+/* Objects that are not evaluated, as the statement that names one is written. */
+static const char *object_statement(struct build *b, enum obj_kind kind)
+{
+	switch (kind) {
+	case OBJ_SECMARK:
+		return "meta secmark set";
+	case OBJ_TUNNEL:
+		return "tunnel name";
+	case OBJ_SYNPROXY:
+		return "synproxy";
+	default:
+		return arena_printf(b->arena, "%s set", obj_kind_name(kind));
+	}
+}
+
 static void object(struct build *b, const struct stmt *s)
 {
 	const struct expr *name = s->objref.name;
@@ -117,7 +132,7 @@ static void object(struct build *b, const struct stmt *s)
 	case OBJ_LIMIT:
 		break;
 	default:
-		no_effect(b, obj_kind_name(s->objref.kind));
+		no_effect(b, object_statement(b, s->objref.kind));
 		return;
 	}
 	if (name && name->kind == EX_MAP) {
@@ -461,9 +476,11 @@ static void update(struct build *b, const struct stmt *s)
 /* Extensions of iptables: nobody knows what such a match would say, so it says no. */
 static void xt(struct build *b, const struct stmt *s)
 {
-	const char *name = s->xt.name ? s->xt.name : "xt";
+	bool match = s->xt.type && !strcmp(s->xt.type, "match");
+	const char *name = arena_printf(b->arena, "xt %s %s", match ? "match" : "target",
+					s->xt.name ? s->xt.name : "");
 
-	if (!s->xt.type || strcmp(s->xt.type, "match")) {
+	if (!match) {
 		no_effect(b, name);
 		return;
 	}

@@ -1146,6 +1146,19 @@ def warnings_name_what_is_not_evaluated():
     holds(err.startswith("Warning: 'fib' ") and err.count("\n") == 1, err)
 
 
+@test
+def readme_names_what_is_not_evaluated():
+    """The names of the warnings are those of the table, row by row."""
+    out, err = tamis("check", "-f", os.path.join(ROOT, "tests", "cli", "unevaluated.nft"))
+    said = {"no value here": set(), "passed over": set()}
+    for what, effect in re.findall(r"(?m)^Warning: '(xt \w+|[^']+)[^']*' (.*)$", err):
+        said["no value here" if "never matches" in effect else "passed over"].add(what)
+    with open(os.path.join(ROOT, "README.md")) as readme:
+        for row in readme:
+            if row.startswith(("| no value here", "| passed over")):
+                same(sorted(re.findall(r"`([^`]+)`", row)), sorted(said[re.match(r"\| ([a-z ]+)", row)[1].strip()]))
+
+
 def main():
     print(f"1..{len(TESTS)}")
     failed = 0
