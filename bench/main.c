@@ -23,6 +23,7 @@ static const struct noun {
 	{"sets", "concat", bench_concat},
 	{"eval", "linear", bench_eval_linear},
 	{"eval", "change", bench_eval_change},
+	{"acl", "context", bench_context},
 };
 
 /* Of group "acl": sets of classbench.h. */
