@@ -41,6 +41,7 @@ struct tamis_config {
 	uint64_t seed; /* behind `numgen random`, `meta random` and hashes without a seed: equal
 			  seeds give equal answers. Tables that packets reach have secrets of
 			  their own. */
+	bool walk; /* every chain rule by rule, as a reference: the answers are the same */
 	int32_t utc_offset; /* where `meta hour` and `meta day` are: seconds east of Greenwich */
 };
 

@@ -111,6 +111,7 @@ static void item_add(struct build *b, const struct anonymous *a, struct set *set
 		build_fail(b, -EINVAL);
 	it.data = item_data(b, a, item, data);
 	if (item->kind == EX_ELEM && item->elem->stmts) {
+		b->out->element_states = true;
 		err = model_state_template(item->elem->stmts, &template);
 		if (err)
 			build_fail(b, err);

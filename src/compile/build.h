@@ -18,13 +18,20 @@
 #include "compile/compile.h"
 
 /* What rules ask of the way they are run. */
-enum { NEED_EXACT = 1, NEED_CONNTRACK = 2 };
+enum { NEED_EXACT = 1, NEED_CONNTRACK = 2, NEED_ORDER = 4 };
+
+enum { WALKED_LEVELS = 12 };
 
 struct compiled_rule {
 	struct prog_rule pub; /* rule: a struct model_rule */
 	struct compiled_rule *prev;
 	struct compiled_program *program;
 	uint8_t needs;
+	bool element_states; /* anonymous sets whose elements count or limit */
+	bool classified;
+	uint8_t levels;		  /* of the list of walked rules; 0: not in it */
+	struct prog_rule **above; /* from the second level on */
+	struct prog_op *rest;
 	struct prog_rule_stats stats;
 	struct arena arena;
 	VEC(struct set *) sets; /* anonymous ones */
@@ -35,10 +42,14 @@ struct compiled_program {
 	struct program pub; /* chain: a struct model_chain */
 	struct prog_chain_stats stats;
 	struct compiled_rule *last;
+	struct classifier *classifier;
+	struct prog_rule *above[WALKED_LEVELS - 1]; /* of the list of walked rules */
+	uint32_t n_rules;
 	uint32_t at,
 		base_at; /* in compile.programs, compile.bases; anonymous ones are in neither */
 	bool gone;	 /* with the version that comes next */
 	bool touched;	 /* a rule of it comes or goes */
+	bool begun;	 /* it has a classifier from the version that comes next on */
 };
 
 /* Base chains and their lists, shared by the roots until one of the chains changes. */
@@ -69,7 +80,8 @@ struct compile {
 	struct changes changes; /* after compile_publish(): what compile_settle() frees */
 	struct compiled_root *former;
 	VEC(struct compiled_program *) programs, bases;
-	uint32_t n_exact, n_conntrack[PROG_CLASSES]; /* rules that need it */
+	uint64_t random;
+	uint32_t n_exact, n_ordered, n_conntrack[PROG_CLASSES]; /* rules that need it */
 	struct map noted; /* what compile_note's `what` said already: keys in notes */
 	VEC(char *) notes;
 };

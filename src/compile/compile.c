@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "compile/build.h"
+#include "compile/classify.h"
 
 int compile_new(const struct compile_config *config, struct compile **out)
 {
@@ -199,6 +199,7 @@ static int root_make(struct compile *c)
 	root->pub.version = c->version + 1;
 	memcpy(root->pub.hooks, root->hooks->lists, sizeof(root->pub.hooks));
 	root->pub.exact = c->n_exact != 0;
+	root->pub.ordered = c->n_ordered != 0;
 	for (unsigned k = 0; k < PROG_CLASSES; k++)
 		root->pub.conntrack[k] = c->n_conntrack[k] || root->hooks->nat[k];
 	root->pub.program_of = program_of;
@@ -230,10 +231,28 @@ static void changes_end(struct changes *ch)
 	ch->root = NULL;
 }
 
+/* For programs that have grown. */
+static int classifiers_begin(struct compile *c)
+{
+	int err = 0;
+
+	for (size_t k = 0; k < c->changes.touched.n && !err; k++) {
+		struct compiled_program *p = c->changes.touched.items[k];
+
+		if (p->classifier || p->n_rules < CLASSIFY_RULES)
+			continue;
+		err = classify_begin(c, p);
+		p->begun = !err;
+	}
+	return err;
+}
+
 int compile_build(struct compile *c, struct model *m)
 {
 	int err = published(c) ? changes_apply(c, m) : model_take(c, m);
 
+	if (!err)
+		err = classifiers_begin(c);
 	if (!err)
 		err = root_make(c);
 	if (err)
@@ -247,13 +266,19 @@ void compile_abort(struct compile *c)
 
 	root_free(ch->root);
 	vec_foreach (&ch->touched, p)
-		(*p)->touched = false;
+		if ((*p)->begun)
+			classify_stop(*p);
 	while (ch->came.n)
 		rule_add_undo(c, ch->came.items[--ch->came.n]);
-	while (ch->programs_came.n)
-		program_free(c, ch->programs_came.items[--ch->programs_came.n]);
 	vec_foreach (&ch->went, r)
 		rule_end_undo(c, *r);
+	vec_foreach (&ch->touched, p) {
+		if ((*p)->classifier)
+			classifier_abort((*p)->classifier);
+		(*p)->touched = (*p)->begun = false;
+	}
+	while (ch->programs_came.n)
+		program_free(c, ch->programs_came.items[--ch->programs_came.n]);
 	vec_foreach (&ch->programs_went, p)
 		(*p)->gone = false;
 	changes_end(ch);
@@ -263,9 +288,15 @@ void compile_publish(struct compile *c)
 {
 	struct program_root *former, *root = &c->changes.root->pub;
 
-	vec_foreach (&c->changes.touched, p)
+	vec_foreach (&c->changes.went, r)
+		classify_leave(*r);
+	__atomic_store_n(&c->version, root->version, __ATOMIC_RELEASE);
+	vec_foreach (&c->changes.touched, p) {
 		(*p)->pub.epoch = root->version;
-	c->version = root->version;
+		(*p)->begun = false;
+		if ((*p)->classifier)
+			classifier_commit((*p)->classifier);
+	}
 	former = atomic_exchange_explicit(&c->root, root, memory_order_acq_rel);
 	c->former = former ? container_of(former, struct compiled_root, pub) : NULL;
 }

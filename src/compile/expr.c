@@ -169,6 +169,8 @@ static const struct prog_expr *meta(struct build *b, const struct expr *e)
 			continue;
 		p = expr_make(b, PX_META, e->bits);
 		p->meta = keys[k].meta;
+		if (p->meta == PM_RANDOM)
+			b->out->needs |= NEED_ORDER;
 		return p;
 	}
 	return no_value(b, e, arena_printf(b->arena, "meta %s", meta_keys[e->key].name));
@@ -285,6 +287,7 @@ static const struct prog_expr *numgen(struct build *b, const struct expr *e)
 	p->numgen.random = e->numgen.type == 1;
 	p->numgen.mod = e->numgen.mod;
 	p->numgen.offset = e->numgen.offset;
+	b->out->needs |= NEED_ORDER;
 	if (!p->numgen.random) {
 		p->numgen.counter = arena_alloc(b->arena, sizeof(*p->numgen.counter));
 		*p->numgen.counter = e->numgen.mod - 1; /* the first packet gets 0 */

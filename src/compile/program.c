@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "compile/build.h"
+#include "compile/classify.h"
 
 static struct compiled_program *compiled(const struct model_chain *chain)
 {
@@ -56,6 +56,8 @@ static void need(struct compile *c, const struct compiled_rule *r, uint32_t delt
 
 	if (r->needs & NEED_EXACT)
 		c->n_exact += delta;
+	if (r->needs & NEED_ORDER)
+		c->n_ordered += delta;
 	if (!(r->needs & NEED_CONNTRACK))
 		return;
 	if (f == FAMILY_IP || f == FAMILY_INET)
@@ -131,6 +133,7 @@ static struct compiled_program *program_new(struct model_chain *chain)
 		return NULL;
 	p->pub.chain = chain;
 	p->pub.stats = &p->stats;
+	p->pub.family = (uint8_t)chain->table->family;
 	chain->program = p;
 	return p;
 }
@@ -178,6 +181,7 @@ static void program_free_content(struct compiled_program *p)
 {
 	struct model_chain *chain = (struct model_chain *)p->pub.chain;
 
+	classify_stop(p);
 	while (p->last)
 		rule_free_compiled(p->last);
 	chain->program = NULL;
@@ -263,6 +267,7 @@ void rule_free_compiled(struct compiled_rule *r)
 	anonymous_free(rule);
 	rule->compiled = NULL;
 	rule_free_parts(r);
+	free(r->rest);
 	free(r);
 }
 
@@ -278,8 +283,14 @@ static int rule_add(struct compile *c, struct model_rule *rule, struct compiled_
 		err = rule_make(c, rule, &r);
 	if (err)
 		return err;
-	c->changes.came.items[c->changes.came.n++] = r;
 	rule_link(p, r, before);
+	err = classify_add(c, r);
+	if (err) {
+		rule_free_compiled(r);
+		return err;
+	}
+	c->changes.came.items[c->changes.came.n++] = r;
+	p->n_rules++;
 	needs_count(c, r, 1);
 	return 0;
 }
@@ -307,6 +318,8 @@ int rule_end(struct compile *c, struct compiled_rule *r)
 	if (err)
 		return err;
 	r->pub.to = c->version + 1;
+	r->program->n_rules--;
+	classify_end(r);
 	needs_count(c, r, (uint32_t)-1);
 	return 0;
 }
@@ -314,11 +327,16 @@ int rule_end(struct compile *c, struct compiled_rule *r)
 void rule_end_undo(struct compile *c, struct compiled_rule *r)
 {
 	r->pub.to = UINT64_MAX;
+	r->program->n_rules++;
+	classify_end_undo(r);
 	needs_count(c, r, 1);
 }
 
 void rule_add_undo(struct compile *c, struct compiled_rule *r)
 {
 	needs_count(c, r, (uint32_t)-1);
+	r->program->n_rules--;
+	r->program->pub.n_classified -= r->classified;
+	classify_leave(r);
 	rule_free_compiled(r);
 }

@@ -100,6 +100,9 @@ static void state(struct build *b, enum prog_op_kind kind, struct state *st)
 	case STATE_LIMIT:
 		b->out->needs |= NEED_EXACT;
 		break;
+	case STATE_LAST:
+		b->out->needs |= NEED_ORDER;
+		break;
 	default:
 		break;
 	}

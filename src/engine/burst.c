@@ -219,6 +219,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		.trace = t->trace ? b->trace : 0,
 		/* So that what is told comes packet by packet. */
 		.exact = t->trace || t->log,
+		.walk = t->walk,
 	};
 
 	if (!b->b.n)

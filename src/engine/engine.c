@@ -64,6 +64,7 @@ int tamis_new(const struct tamis_config *config, struct tamis **out)
 		return err;
 	if (!config)
 		config = &plain;
+	t->walk = config->walk;
 	t->env = (struct lang_env){.arg = t,
 				   .ifindex = env_ifindex,
 				   .ifname = env_ifname,

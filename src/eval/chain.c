@@ -7,6 +7,13 @@
  * call with a mask whose result goes on behind the rule; `goto` is a call whose result goes back
  * with those that came to this chain's end.
  *
+ * Where the chain has a classifier each packet has its own place: it is looked up, all packets
+ * together, goes through the rule that was found, and where it goes on is looked up again behind
+ * that rule. Walked rules come in between, when no packet has a rule before them any more. What a
+ * packet meets is so what it meets in a walk, in the same order. Rules that others wait for within
+ * a burst (root->ordered) are run in the order of the chain. A packet that a rule wrote to is read
+ * and looked up anew.
+ *
  * Calls nest at most PROG_DEPTH_MAX deep, as in the kernel; what would go deeper is dropped.
  */
 #include "eval/run.h"
@@ -184,13 +191,12 @@ static burst_mask queue(struct eval *ev, const struct prog_op *op, burst_mask ma
 	return mask;
 }
 
-static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, unsigned depth,
-		     struct exits *x)
+static void ops_run(struct eval *ev, const struct place *at, const struct prog_op *op, uint32_t n,
+		    burst_mask mask, unsigned depth, struct exits *x)
 {
-	const struct prog_rule *r = at->rule;
 	struct eval_result *out = ev->out;
 
-	for (const struct prog_op *op = r->ops; op < r->ops + r->n_ops && mask; op++) {
+	for (const struct prog_op *end = op + n; op < end && mask; op++) {
 		switch ((enum prog_op_kind)op->kind) {
 		case PO_RANGE:
 		case PO_BITS:
@@ -239,8 +245,188 @@ static void rule_run(struct eval *ev, const struct place *at, burst_mask mask, u
 	}
 	if (!mask)
 		return;
-	count(ev, r->stats, mask);
+	count(ev, at->rule->stats, mask);
 	trace(ev, EVAL_TRACE_RULE, at, EVAL_CONTINUE, NULL, mask);
+}
+
+/* One rule, with all ops or with those that the classifier left; returns who goes on behind it. */
+static burst_mask rule_run(struct eval *ev, const struct program *p, const struct prog_rule *r,
+			   bool rest, burst_mask mask, unsigned depth, struct exits *x)
+{
+	struct place at = {p, r};
+
+	x->taken = 0;
+	ops_run(ev, &at, rest ? r->rest : r->ops, rest ? r->n_rest : r->n_ops, mask, depth, x);
+	count_left(&at, x->taken);
+	return mask & ~x->taken;
+}
+
+/* --- with a classifier ---------------------------------------------------------------------- */
+
+/* From how many rules on looking packets up costs less than walking: alone, and more with others.
+ */
+enum { CLASSIFY_ONE = 8, CLASSIFY_EACH = 1 };
+
+static bool classifier_is_used(const struct eval *ev, const struct program *p, burst_mask mask)
+{
+	return p->classifier && ev->in->root->version >= p->since && !ev->in->walk &&
+	       p->n_classified >= CLASSIFY_ONE + CLASSIFY_EACH * mask_count(mask) / 2;
+}
+
+/* The packets in a chain, each at its place. */
+struct search {
+	const struct program *p;
+	burst_mask live, found, pending; /* in the chain; of those: with a hit; to be looked up */
+	const struct cls_entry *hit[BURST_MAX], *after[BURST_MAX];
+	struct cls_key keys[BURST_MAX];
+};
+
+static const struct prog_rule *rule_of(const struct search *s, unsigned i)
+{
+	return s->hit[i]->cookie;
+}
+
+static void look_up(struct eval *ev, struct search *s)
+{
+	burst_mask found = classifier_lookup(s->p->classifier, ev->in->root->version, s->keys,
+					     s->pending, s->after, s->hit);
+	unsigned i;
+
+	burst_foreach (found, i)
+		__builtin_prefetch(rule_of(s, i));
+	s->found = (s->found & ~s->pending) | found;
+	s->pending = 0;
+}
+
+/* These packets went through rule r, some are still in the chain. */
+static void go_on(struct eval *ev, struct search *s, const struct prog_rule *r, burst_mask mask,
+		  burst_mask written)
+{
+	unsigned i;
+
+	written &= mask;
+	if (written)
+		keys_read(ev, s->p, classifier_fields(s->p->classifier), written, s->keys);
+	burst_foreach (mask, i)
+		s->after[i] = r->last;
+	s->found &= ~mask;
+	s->pending |= mask;
+}
+
+static burst_mask with_rule(const struct search *s, const struct prog_rule *r, burst_mask mask)
+{
+	burst_mask m = 0;
+	unsigned i;
+
+	burst_foreach (mask, i)
+		m |= (burst_mask)(rule_of(s, i) == r) << i;
+	return m;
+}
+
+/* The first of the rules that packets of mask have found. */
+static const struct prog_rule *earliest(const struct search *s, burst_mask mask)
+{
+	const struct prog_rule *first = rule_of(s, (unsigned)__builtin_ctzll(mask));
+	unsigned i;
+
+	burst_foreach (mask, i) {
+		const struct prog_rule *r = rule_of(s, i);
+
+		if (r != first && classifier_before(s->p->classifier, r->first, first->first))
+			first = r;
+	}
+	return first;
+}
+
+/* The packets whose rule comes before the walked rule w, NULL: before the end. */
+static burst_mask ready(const struct search *s, const struct prog_rule *w)
+{
+	burst_mask m = 0;
+	unsigned i;
+
+	if (!w)
+		return s->found;
+	burst_foreach (s->found, i)
+		if (classifier_before(s->p->classifier, s->hit[i], w->first))
+			m |= bit_of(i);
+	return m;
+}
+
+/* The packets of mask go through the rules that they found. */
+static void hits_run(struct eval *ev, struct search *s, burst_mask mask, unsigned depth,
+		     struct exits *x)
+{
+	burst_mask written = ev->written;
+
+	if (ev->in->root->ordered)
+		mask = with_rule(s, earliest(s, mask), mask);
+	while (mask) {
+		unsigned i = (unsigned)__builtin_ctzll(mask);
+		const struct prog_rule *r = rule_of(s, i);
+		burst_mask same = r->alone ? bit_of(i) : with_rule(s, r, mask), on;
+
+		ev->written = 0;
+		on = rule_run(ev, s->p, r, true, same, depth, x);
+		s->live &= ~(same & ~on);
+		s->found &= ~same;
+		if (on)
+			go_on(ev, s, r, on, ev->written);
+		written |= ev->written;
+		mask &= ~same;
+	}
+	ev->written = written;
+}
+
+static const struct prog_rule *walked_next(const struct eval *ev, const struct prog_rule *r)
+{
+	while (r && !prog_rule_visible(r, ev->in->root->version))
+		r = r->next_walked;
+	return r;
+}
+
+static void walked_run(struct eval *ev, struct search *s, const struct prog_rule *r, unsigned depth,
+		       struct exits *x)
+{
+	burst_mask written = ev->written;
+
+	ev->written = 0;
+	s->live = rule_run(ev, s->p, r, false, s->live, depth, x);
+	s->found &= s->live;
+	if (ev->written & s->live)
+		go_on(ev, s, r, ev->written & s->live, ev->written);
+	ev->written |= written;
+}
+
+/* Returns who came to the end. */
+static burst_mask classified_run(struct eval *ev, const struct program *p, burst_mask mask,
+				 unsigned depth, struct exits *x)
+{
+	const struct prog_rule *w = walked_next(ev, p->first_walked);
+	struct search s;
+	unsigned i;
+
+	s.p = p;
+	s.live = s.pending = mask;
+	s.found = 0;
+	burst_foreach (mask, i)
+		s.after[i] = NULL;
+	keys_read(ev, p, classifier_fields(p->classifier), mask, s.keys);
+	while (s.live) {
+		burst_mask now;
+
+		if (s.pending)
+			look_up(ev, &s);
+		now = ready(&s, w);
+		if (now) {
+			hits_run(ev, &s, now, depth, x);
+		} else if (w) {
+			walked_run(ev, &s, w, depth, x);
+			w = walked_next(ev, w->next_walked);
+		} else {
+			break;
+		}
+	}
+	return s.live;
 }
 
 /* Returns the packets that go back to the caller: from the end, by return, or through a goto. */
@@ -251,16 +437,12 @@ static burst_mask chain_run(struct eval *ev, const struct program *p, burst_mask
 	struct exits x = {0};
 
 	count_entered(p, mask);
-	for (const struct prog_rule *r = p->first; r && mask; r = r->next) {
-		struct place at = {p, r};
-
-		if (!prog_rule_visible(r, ev->in->root->version))
-			continue;
-		x.taken = 0;
-		rule_run(ev, &at, mask, depth, &x);
-		count_left(&at, x.taken);
-		mask &= ~x.taken;
-	}
+	if (classifier_is_used(ev, p, mask))
+		mask = classified_run(ev, p, mask, depth, &x);
+	else
+		for (const struct prog_rule *r = p->first; r && mask; r = r->next)
+			if (prog_rule_visible(r, ev->in->root->version))
+				mask = rule_run(ev, p, r, false, mask, depth, &x);
 	if (mask)
 		trace(ev, EVAL_TRACE_RETURN, &end, depth ? EVAL_RETURN : EVAL_CONTINUE, NULL, mask);
 	return mask | x.back;

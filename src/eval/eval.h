@@ -95,6 +95,7 @@ struct eval_input {
 	const struct eval_ops *ops;
 	burst_mask trace; /* packets that are traced from the start */
 	bool exact;
+	bool walk; /* all rules one after the other, without classifiers: the same answers */
 };
 
 /* Every packet of input->mask is in exactly one of the first six. */

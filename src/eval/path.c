@@ -281,6 +281,7 @@ static void begin(struct eval *ev, const struct eval_input *in, struct eval_resu
 	ev->out = out;
 	ev->traced = in->trace;
 	ev->nat_done[0] = ev->nat_done[1] = 0;
+	ev->written = 0;
 	out->accepted = out->dropped = out->rejected = out->queued = 0;
 	out->stolen = out->malformed = out->changed = 0;
 	burst_foreach (in->mask, i) {

@@ -19,12 +19,19 @@
  * A comparison with constants is one form, `lo <= (value & mask) <= lo + span`, turned round by
  * `neg`; equality has span 0, `>` and `<` an open end. So is a test of bits: (value & mask) != 0.
  *
+ * A chain of more than a few rules has a classifier too. Each rule has its place there, from the
+ * entry `first` to the entry `last`. Rules whose first conditions are on fields of the classifier
+ * are found by it and then go on with `rest`, what the classifier did not look at. The others are
+ * walked: they have a place alone, and are on a second list. Rules that match no packet are
+ * neither. Walking the first list with all ops of each rule gives the same.
+ *
  * Immutable once published, except for the lists, and for what states, sets, counters and `numgen
  * inc` count.
  */
 #ifndef TAMIS_EVAL_PROGRAM_H
 #define TAMIS_EVAL_PROGRAM_H
 
+#include "acl/classifier.h"
 #include "packet/burst.h"
 #include "set/set.h"
 #include "state/state.h"
@@ -328,7 +335,12 @@ struct prog_rule_stats {
 
 struct prog_rule {
 	struct prog_rule *next;
-	uint64_t from, to; /* in force in the versions from <= v < to */
+	uint64_t from, to;		      /* in force in the versions from <= v < to */
+	const struct cls_entry *first, *last; /* NULL: the chain has no classifier */
+	const struct prog_op *rest;
+	uint32_t n_rest;
+	bool alone; /* `rest` is one accept, drop or return */
+	struct prog_rule *next_walked;
 	uint32_t n_ops;
 	const struct prog_op *ops;
 	struct prog_rule_stats *stats;
@@ -345,7 +357,13 @@ struct prog_chain_stats {
 
 struct program {
 	const void *chain; /* the model's */
+	uint8_t family;	   /* of its table, see struct prog_base */
 	struct prog_rule *first;
+	/* NULL: there is none; else it is for versions from `since` on. */
+	const struct classifier *classifier;
+	uint64_t since;
+	uint32_t n_classified; /* rules that are found by it */
+	struct prog_rule *first_walked;
 	struct prog_chain_stats *stats;
 	uint64_t epoch;
 };
@@ -401,7 +419,8 @@ struct prog_hook_list {
 struct program_root {
 	uint64_t version;
 	struct prog_hook_list hooks[PROG_CLASSES][PROG_HOOKS];
-	bool exact; /* rules read what rules write for other packets: one packet at a time */
+	bool exact;   /* rules read what rules write for other packets: one packet at a time */
+	bool ordered; /* rules draw random numbers or remember a time: rule after rule */
 	bool conntrack[PROG_CLASSES]; /* flows are tracked for these packets */
 	const struct program *(*program_of)(const void *chain);
 	struct state *(*object_state)(const void *object); /* NULL: the object has none */

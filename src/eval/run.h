@@ -2,7 +2,7 @@
 /*
  * run: what the files of eval share: the state of one eval_run(), and how ops reach it.
  *
- * value.c reads expressions, match.c compares, state_ops.c and rewrite.c carry statements out,
+ * value.c reads expressions, key.c fields for classifiers, match.c compares, state_ops.c and rewrite.c carry statements out,
  * chain.c walks rules and chains, flow.c speaks to the flow table, path.c walks the hooks. Nobody
  * else includes this.
  */
@@ -51,6 +51,8 @@ struct eval {
 	struct ct_burst ct;
 	burst_mask tracked, notrack, confirmed;
 	burst_mask nat_done[2]; /* of destination, of source */
+
+	burst_mask written; /* a rule changed something that rules read */
 
 	struct burst one; /* for parsing a packet again that was written to */
 	struct column columns[RUN_COLUMNS];
@@ -132,6 +134,10 @@ static inline uint32_t run_scale(uint32_t v, uint32_t mod)
 
 /* jhash.c */
 uint32_t jhash_bytes(const uint8_t *p, uint32_t len, uint32_t seed);
+
+/* key.c: the fields (bits of enum cls_field) of the packets of mask, as rules of p read them. */
+void keys_read(struct eval *ev, const struct program *p, uint32_t fields, burst_mask mask,
+	       struct cls_key *keys);
 
 /* match.c: the packets of mask that match. */
 burst_mask match_range(struct eval *ev, const struct prog_op *op, burst_mask mask);

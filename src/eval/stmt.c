@@ -177,16 +177,22 @@ burst_mask stmt_run(struct eval *ev, const struct prog_op *op, const struct plac
 		log_packets(ev, op, at, mask);
 		return mask;
 	case PO_META_SET:
+		ev->written |= mask;
 		return meta_set(ev, op, mask);
 	case PO_CT_SET:
+		ev->written |= mask;
 		return ct_set(ev, op, mask);
 	case PO_PACKET_SET:
+		ev->written |= mask;
 		return rewrite_set(ev, op, mask);
 	case PO_OPTION_SET:
+		ev->written |= mask;
 		return rewrite_option_set(ev, op, mask);
 	case PO_OPTION_RESET:
+		ev->written |= mask;
 		return rewrite_option_reset(ev, op, mask);
 	case PO_NOTRACK:
+		ev->written |= mask;
 		flow_notrack(ev, mask);
 		return mask;
 	case PO_UPDATE:
