@@ -288,8 +288,8 @@ static void say_ruleset(struct text *t)
 	SAY(t, "table %s t {\n", t->family);
 	if (!is(t, "ip6"))
 		SAY(t,
-		    "set plain { type ipv4_addr; elements = { 10.0.0.1, 10.0.1.2, 10.0.2.3 } }\n"
-		    "set counted { type ipv4_addr; counter; elements = { 10.0.0.2, 10.0.1.1 } }\n"
+		    "set plain { type ipv4_addr; elements = { 10.0.0.1, 10.0.1.2, 10.0.2.3 }; }\n"
+		    "set counted { type ipv4_addr; counter; elements = { 10.0.0.2, 10.0.1.1 }; }\n"
 		    "set seen { type ipv4_addr; flags dynamic; size 20; }\n");
 	for (unsigned k = 3; k--;)
 		SAY(t, "chain c%u { }\n", k);
