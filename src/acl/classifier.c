@@ -166,6 +166,11 @@ void classifier_commit(struct classifier *c)
 		cls_retire_entries(c, dead, NULL);
 }
 
+static void count(struct classifier *c, int by)
+{
+	__atomic_store_n(&c->n, c->n + (uint32_t)by, __ATOMIC_RELAXED);
+}
+
 void classifier_abort(struct classifier *c)
 {
 	uint64_t next = next_version(c);
@@ -175,13 +180,13 @@ void classifier_abort(struct classifier *c)
 		c->changes = e->change;
 		e->rule.changed = false;
 		if (e->born == next) {
-			c->n -= e->died == UINT64_MAX;
+			count(c, -(e->died == UINT64_MAX));
 			cls_take_out(c, e);
 			e->change = gone;
 			gone = e;
 		} else {
 			__atomic_store_n(&e->died, UINT64_MAX, __ATOMIC_RELAXED);
-			c->n++;
+			count(c, 1);
 		}
 	}
 	if (gone)
@@ -321,11 +326,6 @@ static int insert(struct classifier *c, struct cls_entry *before, const struct c
 	bounds_advance(c);
 	cls_retire_flush(c);
 	return 0;
-}
-
-static void count(struct classifier *c, int by)
-{
-	__atomic_store_n(&c->n, c->n + (uint32_t)by, __ATOMIC_RELAXED);
 }
 
 int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
