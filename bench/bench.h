@@ -14,7 +14,10 @@
 enum { BENCH_RUNS = 7 };
 
 uint64_t bench_now(void); /* ns */
-/* ns that this thread has run: what others take from the machine is not in it. Costs more. */
+/*
+ * ns that this thread has run: what others take from the machine is not in it. Costs more, some
+ * microseconds on virtual machines: not for single short calls.
+ */
 uint64_t bench_ran(void);
 uint64_t bench_random(uint64_t *state);
 double bench_median(double *v, size_t n);
@@ -34,11 +37,29 @@ int bench_updates(const char *subject, const char *who, size_t n, int (*fn)(void
 /* One figure: "interval 1M", "lookup, burst of 64", "tamis", 7.3, "ns". */
 void bench_row(const char *subject, const char *figure, const char *who, double value,
 	       const char *unit);
+/* That of several runs: their median, which is returned, the least and the most. Sorts them. */
+double bench_runs(const char *subject, const char *figure, const char *who, double *v, size_t n,
+		  const char *unit);
+/* What is to hold: at most `most`. All of them are listed at the end. */
+void bench_target(const char *figure, double value, double most, const char *unit);
+/* Says why rows are not there. */
+void bench_skip(const char *subject, const char *why);
+
+/* This thread stays on one of the CPUs that the process may use, counted from 0 and round. */
+void bench_pin(unsigned cpu);
+
+/* The path of the program `tamis`, or NULL. */
+const char *bench_tamis(void);
 
 /* DPDK without huge pages and devices, begun at the first call; 0 or -errno. */
 int bench_dpdk(void);
 
 void bench_hash(void);
+void bench_writer(void);
+void bench_expiry(void);
+void bench_replace(void);
+void bench_growth(void);
+void bench_load(void);
 void bench_interval(void);
 void bench_interval_map(void);
 void bench_concat(void);

@@ -2,14 +2,17 @@
 /*
  * tamis-bench: our structures beside the peers that Debian packages.
  *
- *	tamis-bench [--json] sets|eval|acl [NOUN ...]
+ *	tamis-bench [--json] [--tamis PROGRAM] sets|eval|acl [NOUN ...]
  *
- * Results are a table, or with --json one array of objects.
+ * Results are a table of rows: the median of several runs with the least and the most of them. Then
+ * what is to hold, and whether it does. With --json they are one object.
  */
 #include <malloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -17,11 +20,11 @@ static const struct noun {
 	const char *group, *name;
 	void (*run)(void);
 } nouns[] = {
-	{"sets", "hash", bench_hash},
-	{"sets", "interval", bench_interval},
-	{"sets", "interval_map", bench_interval_map},
-	{"sets", "concat", bench_concat},
-	{"eval", "linear", bench_eval_linear},
+	{"sets", "hash", bench_hash},	       {"sets", "writer", bench_writer},
+	{"sets", "expiry", bench_expiry},      {"sets", "replace", bench_replace},
+	{"sets", "growth", bench_growth},      {"sets", "load", bench_load},
+	{"sets", "interval", bench_interval},  {"sets", "interval_map", bench_interval_map},
+	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
 	{"eval", "change", bench_eval_change},
 	{"acl", "context", bench_context},
 };
@@ -34,6 +37,14 @@ static const char *const acl_sets[] = {
 
 static bool json;
 static unsigned n_rows;
+static const char *program;
+
+static struct target {
+	char figure[96];
+	double value, most;
+	const char *unit;
+} targets[64];
+static unsigned n_targets;
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -109,17 +120,107 @@ size_t bench_memory(void)
 	return m.uordblks + m.hblkhd;
 }
 
+static void row(const char *subject, const char *figure, const char *who, const double *v, size_t n,
+		const char *unit)
+{
+	double value = v[n / 2];
+
+	if (json) {
+		printf("%s\n  {\"subject\": \"%s\", \"figure\": \"%s\", \"who\": \"%s\", "
+		       "\"value\": %.6g, \"unit\": \"%s\"",
+		       n_rows ? "," : "{\"rows\": [", subject, figure, who, value, unit);
+		if (n > 1)
+			printf(", \"runs\": %zu, \"least\": %.6g, \"most\": %.6g", n, v[0],
+			       v[n - 1]);
+		putchar('}');
+	} else if (n > 1) {
+		printf("%-20s %-46s %-9s %10.2f %-5s %10.2f ..%10.2f\n", subject, figure, who,
+		       value, unit, v[0], v[n - 1]);
+	} else {
+		printf("%-20s %-46s %-9s %10.2f %s\n", subject, figure, who, value, unit);
+	}
+	fflush(stdout);
+	n_rows++;
+}
+
 void bench_row(const char *subject, const char *figure, const char *who, double value,
 	       const char *unit)
 {
+	row(subject, figure, who, &value, 1, unit);
+}
+
+double bench_runs(const char *subject, const char *figure, const char *who, double *v, size_t n,
+		  const char *unit)
+{
+	qsort(v, n, sizeof(*v), ascending);
+	row(subject, figure, who, v, n, unit);
+	return v[n / 2];
+}
+
+void bench_target(const char *figure, double value, double most, const char *unit)
+{
+	if (n_targets == ARRAY_SIZE(targets))
+		abort();
+	struct target *t = &targets[n_targets++];
+	snprintf(t->figure, sizeof(t->figure), "%s", figure);
+	t->value = value;
+	t->most = most;
+	t->unit = unit;
+}
+
+void bench_skip(const char *subject, const char *why)
+{
+	if (!json)
+		printf("%-20s skipped: %s\n", subject, why);
+}
+
+static void show_targets(void)
+{
+	unsigned held = 0;
+
 	if (json)
-		printf("%s\n  {\"subject\": \"%s\", \"figure\": \"%s\", \"who\": \"%s\", "
-		       "\"value\": %.6g, \"unit\": \"%s\"}",
-		       n_rows ? "," : "[", subject, figure, who, value, unit);
-	else
-		printf("%-28s %-34s %-10s %12.2f %s\n", subject, figure, who, value, unit);
-	fflush(stdout);
-	n_rows++;
+		printf("%s],\n\"targets\": [", n_rows ? "\n" : "{\"rows\": [");
+	else if (n_targets)
+		printf("\n%-76s %10s %10s\n", "to hold", "measured", "at most");
+	for (unsigned i = 0; i < n_targets; i++) {
+		const struct target *t = &targets[i];
+		bool holds = t->value <= t->most;
+		held += holds;
+		if (json)
+			printf("%s\n  {\"figure\": \"%s\", \"value\": %.6g, \"most\": %.6g, "
+			       "\"unit\": \"%s\", \"holds\": %s}",
+			       i ? "," : "", t->figure, t->value, t->most, t->unit,
+			       holds ? "true" : "false");
+		else
+			printf("%-76s %10.2f %10.2f %-12s %s\n", t->figure, t->value, t->most,
+			       t->unit, holds ? "holds" : "missed");
+	}
+	if (json)
+		printf("\n]}\n");
+	else if (n_targets)
+		printf("%u of %u hold\n", held, n_targets);
+}
+
+void bench_pin(unsigned cpu)
+{
+	static cpu_set_t given; /* before anything was pinned */
+	cpu_set_t one;
+
+	if (!CPU_COUNT(&given) && sched_getaffinity(0, sizeof(given), &given))
+		return;
+	cpu %= (unsigned)CPU_COUNT(&given);
+	for (unsigned c = 0; c < CPU_SETSIZE; c++)
+		if (CPU_ISSET(c, &given) && !cpu--) {
+			CPU_ZERO(&one);
+			CPU_SET(c, &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			return;
+		}
+}
+
+const char *bench_tamis(void)
+{
+	return program;
 }
 
 static bool asked_for(const char *group, const char *name, int argc, char **argv)
@@ -134,14 +235,22 @@ static bool asked_for(const char *group, const char *name, int argc, char **argv
 
 int main(int argc, char **argv)
 {
+	unsigned ran = 0;
+
 	argc--;
 	argv++;
-	if (argc && !strcmp(argv[0], "--json")) {
-		json = true;
-		argc--;
-		argv++;
+	for (; argc && !strncmp(argv[0], "--", 2); argc--, argv++) {
+		if (!strcmp(argv[0], "--json")) {
+			json = true;
+		} else if (!strcmp(argv[0], "--tamis") && argc > 1) {
+			program = argv[1];
+			argc--;
+			argv++;
+		} else {
+			break;
+		}
 	}
-	unsigned ran = 0;
+	bench_pin(1);
 	for (unsigned i = 0; argc && i < ARRAY_SIZE(nouns); i++)
 		if (asked_for(nouns[i].group, nouns[i].name, argc, argv)) {
 			nouns[i].run();
@@ -152,9 +261,11 @@ int main(int argc, char **argv)
 			bench_acl(acl_sets[i]);
 			ran++;
 		}
-	if (json && n_rows)
-		printf("\n]\n");
-	if (!ran)
-		fprintf(stderr, "usage: tamis-bench [--json] sets|eval|acl [NOUN ...]\n");
-	return ran ? 0 : 1;
+	if (!ran) {
+		fprintf(stderr, "usage: tamis-bench [--json] [--tamis PROGRAM] sets|eval|acl "
+				"[NOUN ...]\n");
+		return 1;
+	}
+	show_targets();
+	return 0;
 }

@@ -34,13 +34,13 @@ static void record_free(struct rcu *rcu, void *record)
 
 int hash_set_table(struct set *s, struct hash_table **out)
 {
-	struct hash_table_config config = {
-		.rcu = s->desc.rcu, .key_len = s->key_len, .record_free = record_free};
+	struct hash_table_config config = {.key_len = s->key_len, .record_free = record_free};
 	return hash_table_new(&config, out);
 }
 
 void hash_set_publish(struct set *s)
 {
+	hash_table_share(s->store.table, s->desc.rcu);
 	__atomic_store_n(&s->published, s->store.table, __ATOMIC_RELEASE);
 	catchall_show(s);
 }

@@ -81,6 +81,11 @@ void hash_table_free(struct hash_table *t)
 		rcu_defer(t->config.rcu, &t->rcu, table_free, t->bytes);
 }
 
+void hash_table_share(struct hash_table *t, struct rcu *rcu)
+{
+	t->config.rcu = rcu;
+}
+
 uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 			   uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {

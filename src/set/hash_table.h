@@ -75,6 +75,11 @@ struct hash_table_config {
 int hash_table_new(const struct hash_table_config *config, struct hash_table **out);
 /* Frees the table and its records once no reader looks at it; it must be out of reach. */
 void hash_table_free(struct hash_table *t);
+/*
+ * Whose grace periods count from now on; NULL while no reader can come to the table: then what it
+ * gives up is freed, and used again, at once.
+ */
+void hash_table_share(struct hash_table *t, struct rcu *rcu);
 
 /*
  * What a lookup hands out: the record, if the element has one; else the key, as a number for keys

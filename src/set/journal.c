@@ -308,7 +308,12 @@ int set_commit(struct set *s, uint64_t deadline)
 		} else if (j->op == JOURNAL_REMOVED || j->op == JOURNAL_EXPIRED) {
 			elem_free(s, j->e);
 		} else if (j->op == JOURNAL_FLUSHED) {
-			store_free(s, j->store);
+			if (j->store->table) { /* nobody looks at it any more */
+				hash_table_share(j->store->table, NULL);
+				store_free_now(s->ops, j->store, s->key_len);
+			} else {
+				store_free(s, j->store);
+			}
 			free(j->store);
 		}
 	}

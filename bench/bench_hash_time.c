@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_hash_time: what must not be felt: growing, writers beside readers, a million elements that
+ * expire, a million that are replaced, workers that count in one element.
+ *
+ * A machine takes its programs off the CPU for longer than what is measured here; an idle loop's
+ * longest pause is a row. So what is a longest of many is measured for each of them in several runs
+ * that do exactly the same (the secret is fixed), and the least of the runs counts for each.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hash_input.h"
+#include "rcu/rcu.h"
+#include "state/state.h"
+
+enum { GROWTHS = 5 };
+
+static uint64_t random_fixed; /* 0: not */
+
+/* In the place of libc's, for runs that are to be alike. */
+ssize_t getrandom(void *buf, size_t len, unsigned flags);
+
+ssize_t getrandom(void *buf, size_t len, unsigned flags)
+{
+	uint8_t *out = buf;
+
+	if (!random_fixed)
+		return syscall(SYS_getrandom, buf, len, flags);
+	for (size_t i = 0; i < len; i++)
+		out[i] = (uint8_t)bench_random(&random_fixed);
+	return (ssize_t)len;
+}
+
+/* --- growing -------------------------------------------------------------------------------- */
+
+static void idle(size_t ns)
+{
+	uint64_t begin = bench_now(), before = begin, longest = 0;
+
+	while (before - begin < ns) {
+		uint64_t now = bench_now();
+		longest = MAX(longest, now - before);
+		before = now;
+	}
+	bench_row("this machine", "longest pause of an idle loop, as long", "-",
+		  (double)longest / 1e3, "us");
+}
+
+/* ns of each insert into keep; returns ns of all. */
+static uint64_t grow(const struct input *in, const struct peer *w, uint32_t *keep)
+{
+	void *h = w->make(in->n);
+	uint64_t before = bench_now(), begin = before;
+
+	for (size_t i = 0; i < in->n; i++) {
+		w->add(h, &in->keys[i]);
+		uint64_t now = bench_now(), ns = MIN(now - before, (uint64_t)UINT32_MAX);
+		keep[i] = (uint32_t)ns;
+		before = now;
+	}
+	w->drop(h);
+	return before - begin;
+}
+
+static void growth(const struct input *in, const struct peer *w, bool target)
+{
+	uint32_t *ns = malloc(in->n * sizeof(*ns)), *least = malloc(in->n * sizeof(*least));
+	double longest[GROWTHS];
+	uint64_t all = 0, most = 0;
+	char what[96];
+
+	memset(least, 0xff, in->n * sizeof(*least));
+	for (unsigned r = 0; r < GROWTHS; r++) {
+		random_fixed = 1;
+		all = grow(in, w, ns);
+		random_fixed = 0;
+		longest[r] = 0;
+		for (size_t i = 0; i < in->n; i++) {
+			longest[r] = MAX(longest[r], ns[i] / 1e3);
+			least[i] = MIN(least[i], ns[i]);
+		}
+	}
+	for (size_t i = 0; i < in->n; i++)
+		most = MAX(most, least[i]);
+	bench_runs(in->name, "growing from empty, longest insert of a run", w->name, longest,
+		   GROWTHS, "us");
+	bench_row(in->name, "growing, longest, each insert's least of 5", w->name,
+		  (double)most / 1e3, "us");
+	if (target) {
+		idle(all);
+		snprintf(what, sizeof(what), "longest insert, growing to %s",
+			 in->name + strlen("hash "));
+		bench_target(what, (double)most / 1e3, 100, "us");
+	}
+	free(ns);
+	free(least);
+}
+
+/* --- readers beside a writer ---------------------------------------------------------------- */
+
+struct writer {
+	const struct input *in;
+	const struct peer *w;
+	void *h;
+	struct rcu *rcu;
+	bool stop;
+	uint64_t changes;
+};
+
+static void *write_all_the_time(void *arg)
+{
+	struct writer *wr = arg;
+	const struct input *in = wr->in;
+
+	bench_pin(0);
+	while (!__atomic_load_n(&wr->stop, __ATOMIC_ACQUIRE))
+		for (size_t i = in->n; i < in->n + 1000; i++) {
+			wr->w->add(wr->h, &in->keys[i]);
+			if (i >= in->n + 500)
+				wr->w->del(wr->h, &in->keys[i - 500]);
+			else
+				wr->w->del(wr->h, &in->keys[i + 500]);
+			if (wr->rcu)
+				rcu_admit(wr->rcu, UINT64_MAX);
+			wr->changes += 2;
+		}
+	return NULL;
+}
+
+static uint64_t rcu_clock(void *ctx)
+{
+	return bench_now();
+}
+
+static struct rcu_worker *worker;
+
+static unsigned ours_burst_quiet(void *h, const uint32_t *keys)
+{
+	unsigned n = ours.burst(h, keys);
+	rcu_quiescent(worker);
+	return n;
+}
+
+static struct rcu *rcu_begin(void)
+{
+	struct rcu *rcu;
+
+	if (rcu_new(&(struct rcu_config){.clock = rcu_clock}, &rcu))
+		abort();
+	return rcu;
+}
+
+/* Runs take turns: quiet, beside a writer that begins and ends with the run. */
+static double beside_writer(const struct input *in, const struct peer *w, void *h, struct rcu *rcu)
+{
+	double quiet[BENCH_RUNS], busy[BENCH_RUNS], rate[BENCH_RUNS];
+
+	for (size_t i = 0; i < in->n; i++)
+		w->add(h, &in->keys[i]);
+	for (unsigned r = 0; r < BENCH_RUNS; r++) {
+		struct writer wr = {in, w, h, rcu, false, 0};
+		pthread_t t;
+		quiet[r] = lookup_bursts(w, h, in->hits, ASKED);
+		pthread_create(&t, NULL, write_all_the_time, &wr);
+		uint64_t start = bench_now();
+		for (unsigned k = 0; k < 4; k++)
+			busy[r] = lookup_bursts(w, h, in->hits, ASKED);
+		rate[r] = (double)__atomic_load_n(&wr.changes, __ATOMIC_RELAXED) * 1e3 /
+			  (double)(bench_now() - start);
+		__atomic_store_n(&wr.stop, true, __ATOMIC_RELEASE);
+		pthread_join(t, NULL);
+	}
+	double q =
+		bench_runs(in->name, "hit, burst of 64, quiet", w->name, quiet, BENCH_RUNS, "ns");
+	double b = bench_runs(in->name, "hit, burst of 64, beside a writer", w->name, busy,
+			      BENCH_RUNS, "ns");
+	bench_runs(in->name, "the writer's changes", w->name, rate, BENCH_RUNS, "M/s");
+	return b / q;
+}
+
+static void with_writer(const struct input *in)
+{
+	struct peer reading = ours;
+	struct rcu *rcu = rcu_begin();
+
+	if (rcu_register(rcu, "reader", &worker))
+		abort();
+	reading.burst = ours_burst_quiet;
+	void *h = set_of(false, rcu);
+	double ratio = beside_writer(in, &reading, h, rcu);
+	bench_target("reader bursts while a writer never stops", ratio, 1.2, "x quiet");
+	rcu_unregister(worker);
+	set_free(h);
+	rcu_free(rcu);
+	h = peer_rte_hash.make(in->n);
+	beside_writer(in, &peer_rte_hash, h, NULL);
+	peer_rte_hash.drop(h);
+}
+
+/* --- a reader in a thread of its own -------------------------------------------------------- */
+
+enum { PHASES = 2, FIRST = 16, KEPT = 1 << 16 };
+
+/*
+ * Looks bursts up all the time. In each burst one key is `mark`: when it begins to match, or ends,
+ * the set has been replaced.
+ */
+struct reader {
+	struct set *s;
+	const uint32_t *hits;
+	struct rcu *rcu;
+	uint32_t mark, phase;
+	bool stop;
+	uint32_t *ns[PHASES]; /* of the latest KEPT bursts */
+	uint64_t n[PHASES];
+	double first; /* the longest of the FIRST bursts since the last change of the mark */
+};
+
+static void *read_all_the_time(void *arg)
+{
+	static const uint64_t now[PEER_BURST];
+	struct reader *r = arg;
+	struct rcu_worker *w;
+	bool marked = false;
+	unsigned since = FIRST;
+	size_t at = 0;
+
+	bench_pin(1);
+	if (rcu_register(r->rcu, "reader", &w))
+		abort();
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
+		uint32_t keys[PEER_BURST], p = __atomic_load_n(&r->phase, __ATOMIC_RELAXED);
+		memcpy(keys, r->hits + at, sizeof(keys));
+		at = (at + PEER_BURST) % ASKED;
+		keys[0] = __atomic_load_n(&r->mark, __ATOMIC_RELAXED);
+		uint64_t start = bench_now();
+		uint64_t found = set_lookup(r->s, keys, 4, ~0ULL, now, NULL);
+		uint64_t ns = bench_now() - start;
+		rcu_quiescent(w);
+		r->ns[p][r->n[p]++ % KEPT] = (uint32_t)MIN(ns, (uint64_t)UINT32_MAX);
+		if ((found & 1) && !marked) {
+			since = 0;
+			r->first = 0;
+		}
+		marked = found & 1;
+		if (since < FIRST) {
+			r->first = MAX(r->first, (double)ns);
+			since++;
+		}
+	}
+	rcu_unregister(w);
+	return NULL;
+}
+
+static void reader_make(struct reader *r, pthread_t *t)
+{
+	for (unsigned p = 0; p < PHASES; p++)
+		r->ns[p] = calloc(KEPT, sizeof(uint32_t));
+	bench_pin(0);
+	pthread_create(t, NULL, read_all_the_time, r);
+}
+
+static void reader_end(struct reader *r, pthread_t t)
+{
+	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
+	pthread_join(t, NULL);
+	bench_pin(1);
+}
+
+static double reader_quantile(const struct reader *r, unsigned phase, double share)
+{
+	size_t n = MIN(r->n[phase], (uint64_t)KEPT);
+	double *v = malloc(n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = r->ns[phase][i];
+	double q = bench_quantile(v, n, share);
+	free(v);
+	return q;
+}
+
+static void phase(struct reader *r, uint32_t p)
+{
+	__atomic_store_n(&r->phase, p, __ATOMIC_RELAXED);
+}
+
+static void sleep_ms(unsigned ms)
+{
+	usleep(ms * 1000);
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------ */
+
+enum { STEPS = 1200, A_STEP = 2000, ROUNDS = 5 };
+
+static const uint64_t ms = 1000000;
+
+static void fill_expiring(struct set *s, const struct input *in)
+{
+	for (size_t i = 0; i < in->n; i++)
+		if (set_add(s, &(struct set_item){.lo = &in->keys[i]}, 0,
+			    1000 * ms + i * 1000 * ms / in->n, NULL))
+			abort();
+}
+
+/*
+ * A million elements that end within one second, given back by a step each millisecond that takes
+ * what ended before the last tenth of a second. us of each step into v; returns how many.
+ */
+static unsigned expire(struct set *s, size_t n, double *v, bool real_time)
+{
+	unsigned steps = 0;
+	size_t freed = 0;
+	uint64_t begin = bench_now();
+
+	for (; steps < STEPS && freed < n; steps++) {
+		uint64_t now = (2000 + steps) * ms, start = bench_now();
+		freed += set_gc(s, now - now % (100 * ms), A_STEP);
+		v[steps] = (double)(bench_now() - start) / 1e3;
+		while (real_time && bench_now() - begin < (steps + 1) * ms)
+			usleep(100);
+	}
+	if (freed != n)
+		abort();
+	return steps;
+}
+
+static void expiry(const struct input *in)
+{
+	double v[STEPS], least[STEPS], longest[ROUNDS], work[ROUNDS], bytes = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < STEPS; i++)
+		least[i] = 1e18;
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		random_fixed = 1;
+		size_t before = bench_memory();
+		struct set *s = set_of(true, NULL);
+		fill_expiring(s, in);
+		bytes = (double)(bench_memory() - before) / (double)in->n;
+		n = expire(s, in->n, v, false);
+		work[r] = longest[r] = 0;
+		for (unsigned i = 0; i < n; i++) {
+			least[i] = MIN(least[i], v[i]);
+			longest[r] = MAX(longest[r], v[i]);
+			work[r] += v[i] * 1e3 / (double)in->n;
+		}
+		set_free(s);
+		random_fixed = 0;
+	}
+	bench_row(in->name, "memory of an element with timeout", "tamis", bytes, "bytes");
+	bench_runs(in->name, "expiry, an element", "tamis", work, ROUNDS, "ns");
+	bench_runs(in->name, "expiry of 1M in 1 s, longest step of a run", "tamis", longest, ROUNDS,
+		   "us");
+	double most = bench_quantile(least, n, 1);
+	bench_row(in->name, "the same, each step's least of 5", "tamis", most, "us");
+	bench_target("memory of an IPv4 element with timeout, 1M", bytes, 20, "bytes");
+	bench_target("expiry of 1M due in one second: a step", most / 1e3, 1, "ms");
+}
+
+/* A reader asks for a million elements that stay, while another million goes. */
+static void expiry_beside(const struct input *in)
+{
+	double v[STEPS], ratio[ROUNDS], quiet[ROUNDS], busy[ROUNDS];
+
+	for (unsigned k = 0; k < ROUNDS; k++) {
+		struct rcu *rcu = rcu_begin();
+		struct set *s = set_of(true, rcu);
+		struct reader r = {.s = s, .hits = in->hits, .rcu = rcu};
+		struct input going = *in;
+		pthread_t t;
+
+		for (size_t i = 0; i < in->n; i++)
+			if (set_add(s,
+				    &(struct set_item){.lo = &in->keys[i], .timeout_ns = SET_NEVER},
+				    0, 0, NULL))
+				abort();
+		going.keys = malloc(in->n * sizeof(uint32_t));
+		for (size_t i = 0; i < in->n; i++)
+			going.keys[i] = nth_key((uint32_t)(in->n + in->more + i));
+		fill_expiring(s, &going);
+		reader_make(&r, &t);
+		sleep_ms(300);
+		phase(&r, 1);
+		expire(s, in->n, v, true);
+		reader_end(&r, t);
+		quiet[k] = reader_quantile(&r, 0, 0.5) / PEER_BURST;
+		busy[k] = reader_quantile(&r, 1, 0.5) / PEER_BURST;
+		ratio[k] = busy[k] / quiet[k];
+		for (unsigned p = 0; p < PHASES; p++)
+			free(r.ns[p]);
+		free(going.keys);
+		set_free(s);
+		rcu_free(rcu);
+	}
+	bench_runs("hash 2M IPv4", "a reader before 1M expire", "tamis", quiet, ROUNDS, "ns");
+	bench_runs("hash 2M IPv4", "a reader while 1M expire", "tamis", busy, ROUNDS, "ns");
+	bench_target("readers while 1M expire: median", bench_median(ratio, ROUNDS), 1.2,
+		     "x quiet");
+}
+
+/* --- replacing ------------------------------------------------------------------------------ */
+
+/* flush and re-add of everything in one transaction, under a reader. */
+static void replacing(const struct input *in)
+{
+	enum { SWAPS = 9 };
+	double load[SWAPS], swap[SWAPS], commit[SWAPS], first[SWAPS], least = 1e18;
+	struct rcu *rcu = rcu_begin();
+	struct set *s = set_of(false, rcu);
+	struct reader r = {.s = s, .hits = in->hits, .rcu = rcu};
+	size_t before = bench_memory(), after;
+	pthread_t t;
+
+	for (size_t i = 0; i < in->n; i++)
+		ours.add(s, &in->keys[i]);
+	size_t one = bench_memory() - before;
+	reader_make(&r, &t);
+	sleep_ms(300);
+	for (unsigned k = 0; k < SWAPS; k++) {
+		phase(&r, 1);
+		uint64_t t0 = bench_ran();
+		set_begin(s);
+		set_flush(s, 0);
+		for (size_t i = 0; i < in->n; i++)
+			ours.add(s, &in->keys[i]);
+		uint32_t mark = nth_key((uint32_t)(in->n + k));
+		ours.add(s, &mark);
+		uint64_t t1 = bench_ran();
+		__atomic_store_n(&r.mark, mark, __ATOMIC_RELAXED);
+		sleep_ms(1);
+		uint64_t t2 = bench_ran();
+		if (set_commit(s, UINT64_MAX))
+			abort();
+		commit[k] = (double)(bench_ran() - t2) / 1e6;
+		load[k] = (double)(t1 - t0) / 1e6;
+		swap[k] = load[k] + commit[k];
+		sleep_ms(20);
+		phase(&r, 0);
+		first[k] = r.first;
+		least = MIN(least, r.first);
+		sleep_ms(100);
+	}
+	sleep_ms(500);
+	rcu_poll(rcu);
+	after = bench_memory() - before;
+	reader_end(&r, t);
+	double quiet = reader_quantile(&r, 0, 0.5);
+	bench_runs(in->name, "flush and re-add in a transaction", "tamis", swap, SWAPS, "ms");
+	bench_runs(in->name, "of it the commit", "tamis", commit, SWAPS, "ms");
+	bench_row(in->name, "a reader's burst, median", "tamis", quiet, "ns");
+	bench_row(in->name, "the same, 99th percentile", "tamis", reader_quantile(&r, 0, 0.99),
+		  "ns");
+	bench_row(in->name, "while the set is replaced, median", "tamis",
+		  reader_quantile(&r, 1, 0.5), "ns");
+	bench_row(in->name, "the same, 99th percentile", "tamis", reader_quantile(&r, 1, 0.99),
+		  "ns");
+	bench_runs(in->name, "longest of 16 bursts from the swap on", "tamis", first, SWAPS, "ns");
+	bench_row(in->name, "memory after it", "tamis", (double)after / (double)one, "x before");
+	bench_target("replacing 1M: longest burst from the swap on, least of 9", least / quiet, 2,
+		     "x quiet");
+	bench_target("replacing 1M: memory within a second", (double)after / (double)one, 1.1,
+		     "x before");
+	for (unsigned p = 0; p < PHASES; p++)
+		free(r.ns[p]);
+	set_free(s);
+	rcu_free(rcu);
+}
+
+/* --- one hot element ------------------------------------------------------------------------ */
+
+struct counting {
+	struct state *st;
+	unsigned cpu;
+	bool *go;
+	double ns;
+};
+
+static void *count_bursts(void *arg)
+{
+	enum { BURSTS = 20000, BLOCK = 64 };
+	struct counting *c = arg;
+	struct state_batch b = {0};
+	double blocks[BURSTS / BLOCK];
+	uint32_t len[PEER_BURST];
+	uint64_t now[PEER_BURST] = {0};
+
+	bench_pin(c->cpu);
+	for (unsigned i = 0; i < PEER_BURST; i++)
+		len[i] = 64 + i;
+	while (!__atomic_load_n(c->go, __ATOMIC_ACQUIRE))
+		;
+	for (unsigned n = 0; n < BURSTS / BLOCK; n++) {
+		uint64_t start = bench_now();
+		for (unsigned k = 0; k < BLOCK; k++) {
+			for (unsigned i = 0; i < PEER_BURST; i++)
+				state_eval_shared(c->st, &b, 1ULL << i, len, now);
+			state_batch_flush(&b);
+		}
+		blocks[n] = (double)(bench_now() - start) / (BLOCK * PEER_BURST);
+	}
+	c->ns = bench_median(blocks, BURSTS / BLOCK);
+	return NULL;
+}
+
+static void hot_element(void)
+{
+	struct state_info info = {.kind = STATE_COUNTER};
+	double v[2][BENCH_RUNS], median[2];
+	struct state *st;
+
+	if (state_new(&info, 0, &st))
+		abort();
+	for (unsigned r = 0; r < BENCH_RUNS; r++)
+		for (unsigned n = 1; n <= 2; n++) {
+			bool go = false;
+			struct counting c[2] = {{st, 0, &go, 0}, {st, 1, &go, 0}};
+			pthread_t t[2];
+			for (unsigned k = 0; k < n; k++)
+				pthread_create(&t[k], NULL, count_bursts, &c[k]);
+			__atomic_store_n(&go, true, __ATOMIC_RELEASE);
+			for (unsigned k = 0; k < n; k++)
+				pthread_join(t[k], NULL);
+			v[n - 1][r] = n == 1 ? c[0].ns : MAX(c[0].ns, c[1].ns);
+		}
+	for (unsigned n = 0; n < 2; n++)
+		median[n] = bench_runs("one hot element",
+				       n ? "a counted packet, two workers"
+					 : "a counted packet, one worker",
+				       "tamis", v[n], BENCH_RUNS, "ns");
+	bench_target("two workers count in one element: a packet more than one's",
+		     median[1] - median[0], 2, "ns");
+	state_free(st);
+}
+
+static const char million[] = "1M";
+
+void bench_writer(void)
+{
+	struct input in = input_make(million, 1000000);
+
+	if (bench_dpdk())
+		bench_skip("beside a writer", "DPDK does not begin");
+	else
+		with_writer(&in);
+	input_free(&in);
+	hot_element();
+}
+
+void bench_expiry(void)
+{
+	struct input in = input_make(million, 1000000);
+
+	bench_pin(1);
+	expiry(&in);
+	expiry_beside(&in);
+	input_free(&in);
+}
+
+void bench_replace(void)
+{
+	struct input in = input_make(million, 1000000);
+
+	replacing(&in);
+	input_free(&in);
+}
+
+void bench_growth(void)
+{
+	struct input in = input_make("64K", 65536);
+
+	bench_pin(1);
+	peer_lfht_begin();
+	growth(&in, &peer_lfht, false);
+	peer_lfht_end();
+	input_free(&in);
+	in = input_make(million, 1000000);
+	growth(&in, &ours, true);
+	input_free(&in);
+	in = input_make("10M", 10000000);
+	growth(&in, &ours, true);
+	input_free(&in);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_load: from text to a set that can be used, `tamis check` beside the kernel's `nft -f`; and
+ * what the kernel takes to add to a set that is there.
+ *
+ * Both are programs that are run as a user runs them; what counts is the CPU time of the process,
+ * the kernel's work for it included. The kernel's sets stand in a network namespace of their own,
+ * which needs root. What adding costs there is the CPU time of an `nft -f` with some elements
+ * beyond that of an `nft -f` with one: as many as do not take minutes.
+ */
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hash_input.h"
+
+enum { RUNS = 5 };
+
+static char dir[] = "/tmp/tamis-bench-XXXXXX";
+
+static FILE *create(char path[64], const char *name)
+{
+	snprintf(path, 64, "%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+	if (!f)
+		abort();
+	return f;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static double ms_of(struct timeval t)
+{
+	return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
+}
+
+/* Runs a program; false if it cannot be or fails. ms of the CPU. */
+static bool run(double *ms, const char *const argv[])
+{
+	struct rusage used;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return false;
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+			_exit(127);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	if (wait4(pid, &status, 0, &used) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+		return false;
+	*ms = ms_of(used.ru_utime) + ms_of(used.ru_stime);
+	return true;
+}
+
+/* --- texts ---------------------------------------------------------------------------------- */
+
+struct kind {
+	const char *name, *type, *flags;
+	size_t n, added;
+	/* Element i, of those that do not overlap. */
+	void (*print)(FILE *f, uint32_t i);
+};
+
+static void print_addr(FILE *f, uint32_t a)
+{
+	fprintf(f, "%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
+}
+
+static void print_key(FILE *f, uint32_t i)
+{
+	print_addr(f, nth_key(i));
+}
+
+/* Networks of /24 in an order of chance, none twice. */
+static void print_net(FILE *f, uint32_t i)
+{
+	print_addr(f, (i * 0x9e3779b1U & 0xffffff) << 8);
+	fputs("/24", f);
+}
+
+static void print_net_port(FILE *f, uint32_t i)
+{
+	print_net(f, i);
+	fprintf(f, " . %u-%u", i % 60000, i % 60000 + i % 500);
+}
+
+static const struct kind kinds[] = {
+	{"hash 1K IPv4", "ipv4_addr", "", 1000, 1000, print_key},
+	{"hash 64K IPv4", "ipv4_addr", "", 65536, 20000, print_key},
+	{"hash 1M IPv4", "ipv4_addr", "", 1000000, 20000, print_key},
+	{"interval 100K", "ipv4_addr", "flags interval; ", 100000, 1000, print_net},
+	{"concat 100K", "ipv4_addr . inet_service", "flags interval; ", 100000, 20, print_net_port},
+};
+
+static void print_elements(FILE *f, const struct kind *k, size_t from, size_t n)
+{
+	for (size_t i = from; i < from + n; i++) {
+		if (i > from)
+			fputs(",\n", f);
+		k->print(f, (uint32_t)i);
+	}
+}
+
+static void write_load(char path[64], const struct kind *k)
+{
+	FILE *f = create(path, "load.nft");
+
+	fprintf(f, "table ip bench {\nset s { type %s; %selements = {\n", k->type, k->flags);
+	print_elements(f, k, 0, k->n);
+	fputs("\n}\n}\n}\n", f);
+	fclose(f);
+}
+
+static void write_change(char path[64], const char *name, const char *verb, const struct kind *k,
+			 size_t n)
+{
+	FILE *f = create(path, name);
+
+	fprintf(f, "%s element ip bench s {\n", verb);
+	print_elements(f, k, k->n, n);
+	fputs("\n}\n", f);
+	fclose(f);
+}
+
+static void write_restore(char path[64], size_t n)
+{
+	FILE *f = create(path, "restore.ipset");
+
+	fprintf(f, "create s hash:ip maxelem %zu\n", n);
+	for (size_t i = 0; i < n; i++) {
+		fputs("add s ", f);
+		print_key(f, (uint32_t)i);
+		fputc('\n', f);
+	}
+	fclose(f);
+}
+
+/* --- figures -------------------------------------------------------------------------------- */
+
+static double load(const struct kind *k, const char *who, const char *const argv[])
+{
+	double v[RUNS], unused;
+
+	for (unsigned r = 0; r < RUNS; r++) {
+		if (!strcmp(who, "kernel") &&
+		    !run(&unused, (const char *[]){"nft", "flush", "ruleset", NULL}))
+			return 0;
+		if (!run(&v[r], argv))
+			return 0;
+	}
+	return bench_runs(k->name, "load, nft text to usable, CPU time", who, v, RUNS, "ms");
+}
+
+/* Of the kernel: elements in, and out again, beside k->n others. */
+static void update(const struct kind *k)
+{
+	static const char *const verbs[2] = {"add", "delete"};
+	char path[2][2][64]; /* by verb; one, all */
+	double v[2][RUNS], one, all;
+
+	for (unsigned d = 0; d < 2; d++)
+		for (unsigned many = 0; many < 2; many++) {
+			char name[32];
+			snprintf(name, sizeof(name), "%s%u.nft", verbs[d], many);
+			write_change(path[d][many], name, verbs[d], k, many ? k->added : 1);
+		}
+	for (unsigned r = 0; r < RUNS; r++)
+		for (unsigned d = 0; d < 2; d++) {
+			/* One goes in and out, then all go in; the other way round to take out. */
+			if (!run(&one, (const char *[]){"nft", "-f", path[0][0], NULL}) ||
+			    (!d && !run(&all, (const char *[]){"nft", "-f", path[1][0], NULL})) ||
+			    !run(&all, (const char *[]){"nft", "-f", path[d][1], NULL}))
+				return;
+			v[d][r] = MAX(all - one, 0) * 1e3 / (double)(k->added - 1);
+		}
+	bench_runs(k->name, "add, an element of many in one go", "kernel", v[0], RUNS, "us");
+	bench_runs(k->name, "delete, an element of many in one go", "kernel", v[1], RUNS, "us");
+}
+
+static void compare(const struct kind *k, bool kernel)
+{
+	char path[64];
+	double theirs = 0, mine;
+
+	write_load(path, k);
+	mine = load(k, "tamis", (const char *[]){bench_tamis(), "check", "-f", path, NULL});
+	if (kernel) {
+		theirs = load(k, "kernel", (const char *[]){"nft", "-f", path, NULL});
+		if (theirs > 0)
+			update(k);
+	}
+	if (!mine || k->n != 1000000)
+		return;
+	bench_target("load of 1M addresses, nft file", mine / 1e3, 1, "s");
+	if (theirs > 0)
+		bench_target("the same", mine / theirs, 0.5, "x kernel");
+}
+
+static void restore(size_t n)
+{
+	char path[64], empty[64];
+	double v[RUNS];
+
+	write_restore(path, n);
+	fclose(create(empty, "empty.nft"));
+	for (unsigned r = 0; r < RUNS; r++)
+		if (!run(&v[r], (const char *[]){bench_tamis(), "check", "--ipset", path, "-f",
+						 empty, NULL}))
+			return;
+	double ms = bench_runs("hash 1M IPv4", "load, ipset restore to usable, CPU time", "tamis",
+			       v, RUNS, "ms");
+	bench_target("load of 1M addresses, ipset restore", ms / 1e3, 0.7, "s");
+}
+
+void bench_load(void)
+{
+	double unused;
+
+	if (!bench_tamis()) {
+		bench_skip("load", "needs --tamis PROGRAM");
+		return;
+	}
+	if (!mkdtemp(dir))
+		abort();
+	bool kernel = !unshare(CLONE_NEWNET) &&
+		      run(&unused, (const char *[]){"nft", "list", "ruleset", NULL});
+	if (!kernel)
+		bench_skip("kernel", "needs root and nft");
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+		compare(&kinds[i], kernel);
+	restore(1000000);
+	nftw(dir, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+}
