@@ -109,6 +109,11 @@ struct line_words {
 	unsigned n;
 };
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
 static int words_split(struct ipset *s, const char *line, size_t len, struct line_words *w)
 {
 	char *p = w->copy;
@@ -122,7 +127,8 @@ static int words_split(struct ipset *s, const char *line, size_t len, struct lin
 	memcpy(w->copy, line, len);
 	w->copy[len] = '\0';
 	for (;;) {
-		p += strspn(p, " \t");
+		while (is_blank(*p))
+			p++;
 		if (!*p || (*p == '#' && !w->n))
 			return 0;
 		if (w->n == IPSET_WORDS_MAX)
@@ -135,7 +141,8 @@ static int words_split(struct ipset *s, const char *line, size_t len, struct lin
 				return ipset_fail(s, "Syntax error: a quotation mark is missing");
 		} else {
 			w->word[w->n++] = p;
-			p += strcspn(p, " \t");
+			while (*p && !is_blank(*p))
+				p++;
 		}
 		if (*p)
 			*p++ = '\0';

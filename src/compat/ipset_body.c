@@ -119,7 +119,7 @@ bool ipset_body_expired(const struct ipset_body *b, uint32_t id, uint64_t now)
 
 uint32_t ipset_body_find(const struct ipset_body *b, const uint8_t *key, uint64_t now)
 {
-	uint32_t id = ipset_store_find(&b->store, key);
+	uint32_t id = ipset_store_find(&b->store, key, ipset_store_hash(&b->store, key));
 
 	return id != STORE_NONE && ipset_body_expired(b, id, now) ? STORE_NONE : id;
 }
@@ -221,10 +221,10 @@ void ipset_body_get(const struct ipset_body *b, uint32_t id, struct ipset_ext *o
 	*out = x;
 }
 
-int ipset_body_add(struct ipset_body *b, const uint8_t *key, const struct ipset_ext *x,
-		   uint32_t *id)
+int ipset_body_add(struct ipset_body *b, const uint8_t *key, uint64_t hash,
+		   const struct ipset_ext *x, uint32_t *id)
 {
-	int err = ipset_store_add(&b->store, key, id);
+	int err = ipset_store_add(&b->store, key, hash, id);
 
 	if (err)
 		return err;

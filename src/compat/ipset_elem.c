@@ -327,7 +327,8 @@ static bool mac_comes(const struct ipset_body *b, uint32_t id, const struct ipse
 static int elem_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
 		    const struct ipset_extras *x, const struct ipset_ext *ext)
 {
-	uint32_t id = ipset_store_find(&b->store, key);
+	uint64_t hash = ipset_store_hash(&b->store, key);
+	uint32_t id = ipset_store_find(&b->store, key, hash);
 	bool there = id != STORE_NONE && !ipset_body_expired(b, id, s->now);
 	int err;
 
@@ -344,7 +345,7 @@ static int elem_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
 	}
 	if (b->store.live >= b->max)
 		return ipset_fail(s, "Hash is full, cannot add more elements");
-	err = ipset_body_add(b, key, ext, &id);
+	err = ipset_body_add(b, key, hash, ext, &id);
 	if (err)
 		return err;
 	err = ipset_log_add(s, b, id);

@@ -244,8 +244,9 @@ int ipset_body_clone(const struct ipset_body *b, struct ipset_body **out);
 /* The element that is there at `now`, or STORE_NONE. */
 uint32_t ipset_body_find(const struct ipset_body *b, const uint8_t *key, uint64_t now);
 bool ipset_body_expired(const struct ipset_body *b, uint32_t id, uint64_t now);
-int ipset_body_add(struct ipset_body *b, const uint8_t *key, const struct ipset_ext *x,
-		   uint32_t *id);
+/* `hash` is the key's in b->store. */
+int ipset_body_add(struct ipset_body *b, const uint8_t *key, uint64_t hash,
+		   const struct ipset_ext *x, uint32_t *id);
 int ipset_body_set(struct ipset_body *b, uint32_t id, const struct ipset_ext *x);
 void ipset_body_get(const struct ipset_body *b, uint32_t id, struct ipset_ext *out);
 void ipset_body_remove(struct ipset_body *b, uint32_t id);

@@ -4,9 +4,10 @@
 
 #include <stdlib.h>
 
-enum { SLOTS_MIN = 16, RECORDS_MIN = 16 };
+enum { SLOTS_MIN = 16, RECORDS_MIN = 16, FILL_BURST = 16 };
 
-static const uint32_t removed = UINT32_MAX; /* in a slot */
+/* Tags; those of records are the others. */
+enum { FREE, REMOVED, TAKEN };
 
 int ipset_store_init(struct ipset_store *s, unsigned key_len, unsigned stride)
 {
@@ -18,72 +19,115 @@ void ipset_store_free(struct ipset_store *s)
 {
 	free(s->records);
 	free(s->slots);
+	free(s->tags);
 	s->records = NULL;
 	s->slots = NULL;
+	s->tags = NULL;
 	s->cap = s->n = s->live = s->n_slots = s->used = s->pinned = 0;
 }
 
-static uint32_t slot_first(const struct ipset_store *s, const void *key)
+static uint8_t tag_of(uint64_t hash)
 {
-	return (uint32_t)hash_bytes(&s->secret, key, s->key_len) & (s->n_slots - 1);
+	uint8_t tag = (uint8_t)(hash >> 56);
+
+	return tag < TAKEN ? tag + TAKEN : tag;
 }
 
-/* Where the key's record number is, or NULL. */
-static uint32_t *slot_find(const struct ipset_store *s, const void *key)
+/* The place of the key, or n_slots. */
+static uint32_t slot_find(const struct ipset_store *s, const void *key, uint64_t hash)
 {
-	uint32_t at;
+	uint32_t mask = s->n_slots - 1, at;
+	uint8_t tag = tag_of(hash);
 
 	if (!s->n_slots)
-		return NULL;
-	for (at = slot_first(s, key); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-		if (s->slots[at] != removed &&
-		    memcmp(ipset_store_record(s, s->slots[at] - 1), key, s->key_len) == 0)
-			return &s->slots[at];
+		return 0;
+	for (at = (uint32_t)hash & mask; s->tags[at] != FREE; at = (at + 1) & mask) {
+		if (s->tags[at] == tag &&
+		    memcmp(ipset_store_record(s, s->slots[at]), key, s->key_len) == 0)
+			return at;
 	}
-	return NULL;
+	return s->n_slots;
 }
 
-static void slot_take(struct ipset_store *s, uint32_t id)
+static void slot_take(struct ipset_store *s, uint32_t id, uint64_t hash)
 {
-	uint32_t at = slot_first(s, ipset_store_record(s, id));
+	uint32_t mask = s->n_slots - 1, at = (uint32_t)hash & mask;
 
-	while (s->slots[at] && s->slots[at] != removed)
-		at = (at + 1) & (s->n_slots - 1);
-	s->used += !s->slots[at];
-	s->slots[at] = id + 1;
+	while (s->tags[at] >= TAKEN)
+		at = (at + 1) & mask;
+	s->used += s->tags[at] == FREE;
+	s->tags[at] = tag_of(hash);
+	s->slots[at] = id;
 }
 
-/* An index for `n` records more than there are and may come back. */
-static int slots_make(struct ipset_store *s, uint32_t n)
+/* All records into an empty index; several at once, so that their cache misses overlap. */
+static void slots_fill(struct ipset_store *s)
 {
-	uint64_t want = (uint64_t)s->live + s->pinned + n, size = SLOTS_MIN;
-	uint32_t *slots;
+	uint64_t hash[FILL_BURST];
+	uint32_t which[FILL_BURST], n = 0;
+
+	s->used = 0;
+	for (uint32_t id = 0; id < s->n; id++) {
+		if (ipset_store_holds(s, id)) {
+			uint32_t at;
+
+			hash[n] = ipset_store_hash(s, ipset_store_record(s, id));
+			at = (uint32_t)hash[n] & (s->n_slots - 1);
+			__builtin_prefetch(&s->tags[at], 1);
+			__builtin_prefetch(&s->slots[at], 1);
+			which[n++] = id;
+		}
+		if (n == FILL_BURST || id + 1 == s->n) {
+			for (uint32_t i = 0; i < n; i++)
+				slot_take(s, which[i], hash[i]);
+			n = 0;
+		}
+	}
+}
+
+/* An empty index of n_slots places. */
+static int slots_make(struct ipset_store *s, uint32_t n_slots)
+{
+	uint32_t *slots = reallocarray(NULL, n_slots, sizeof(*slots));
+	uint8_t *tags = calloc(n_slots, 1);
+
+	if (!slots || !tags) {
+		free(slots);
+		free(tags);
+		return -ENOMEM;
+	}
+	free(s->slots);
+	free(s->tags);
+	s->slots = slots;
+	s->tags = tags;
+	s->n_slots = n_slots;
+	return 0;
+}
+
+/* Room in the index for half as many records more than there are and may come back. */
+static int slots_grow(struct ipset_store *s)
+{
+	uint64_t want = (uint64_t)s->live + s->pinned + s->live / 2 + 1, size = SLOTS_MIN;
+	int err;
 
 	while (size * 3 / 4 < want)
 		size *= 2;
 	if (size > UINT32_MAX)
 		return -ENOMEM;
-	slots = calloc(size, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = (uint32_t)size;
-	s->used = 0;
-	for (uint32_t id = 0; id < s->n; id++)
-		if (ipset_store_holds(s, id))
-			slot_take(s, id);
-	return 0;
+	err = slots_make(s, (uint32_t)size);
+	if (!err)
+		slots_fill(s);
+	return err;
 }
 
-uint32_t ipset_store_find(const struct ipset_store *s, const void *key)
+uint32_t ipset_store_find(const struct ipset_store *s, const void *key, uint64_t hash)
 {
-	const uint32_t *slot = slot_find(s, key);
+	uint32_t at = slot_find(s, key, hash);
 
-	return slot ? *slot - 1 : STORE_NONE;
+	return at < s->n_slots ? s->slots[at] : STORE_NONE;
 }
 
-int ipset_store_add(struct ipset_store *s, const void *key, uint32_t *id)
+int ipset_store_add(struct ipset_store *s, const void *key, uint64_t hash, uint32_t *id)
 {
 	uint8_t *record;
 	int err;
@@ -100,14 +144,14 @@ int ipset_store_add(struct ipset_store *s, const void *key, uint32_t *id)
 		s->cap = cap;
 	}
 	if ((uint64_t)s->used + 1 > (uint64_t)s->n_slots * 3 / 4) {
-		err = slots_make(s, s->live / 2 + 1);
+		err = slots_grow(s);
 		if (err)
 			return err;
 	}
 	record = ipset_store_record(s, s->n);
 	memcpy(record, key, s->key_len);
 	memset(record + s->key_len, 0, s->stride - s->key_len);
-	slot_take(s, s->n);
+	slot_take(s, s->n, hash);
 	*id = s->n++;
 	s->live++;
 	return 0;
@@ -117,37 +161,40 @@ void ipset_store_remove(struct ipset_store *s, uint32_t id)
 {
 	uint8_t *record = ipset_store_record(s, id);
 
-	*slot_find(s, record) = removed;
+	s->tags[slot_find(s, record, ipset_store_hash(s, record))] = REMOVED;
 	record[s->key_len] |= STORE_GONE;
 	s->live--;
 }
 
 void ipset_store_put_back(struct ipset_store *s, uint32_t id)
 {
-	ipset_store_record(s, id)[s->key_len] &= (uint8_t)~STORE_GONE;
-	slot_take(s, id);
+	uint8_t *record = ipset_store_record(s, id);
+
+	record[s->key_len] &= (uint8_t)~STORE_GONE;
+	slot_take(s, id, ipset_store_hash(s, record));
 	s->live++;
 }
 
 int ipset_store_pack(struct ipset_store *s)
 {
-	uint32_t *slots = calloc(s->n_slots, sizeof(*slots)), n = 0;
+	uint32_t n = 0;
+	int err;
 
-	if (!slots && s->n_slots)
-		return -ENOMEM;
+	if (!s->n_slots)
+		return 0;
+	err = slots_make(s, s->n_slots);
+	if (err)
+		return err;
 	for (uint32_t id = 0; id < s->n; id++)
 		if (ipset_store_holds(s, id))
 			memmove(ipset_store_record(s, n++), ipset_store_record(s, id), s->stride);
-	free(s->slots);
-	s->slots = slots;
 	s->n = n;
-	s->used = s->pinned = 0;
-	for (uint32_t id = 0; id < n; id++)
-		slot_take(s, id);
+	s->pinned = 0;
+	slots_fill(s);
 	return 0;
 }
 
 size_t ipset_store_bytes(const struct ipset_store *s)
 {
-	return s->cap * s->stride + s->n_slots * sizeof(*s->slots);
+	return s->cap * s->stride + s->n_slots * (sizeof(*s->slots) + 1);
 }

@@ -116,7 +116,8 @@ enum ipset_option ipset_option_find(const char *word)
 {
 	unsigned i = 0;
 
-	word += strspn(word, "-");
+	while (*word == '-')
+		word++;
 	while (i < IPSET_OPTIONS_N && strcmp(word, option_names[i]))
 		i++;
 	return (enum ipset_option)i;
