@@ -7,7 +7,7 @@
  *	ipset_restore(s, path, ...)		once or more
  *	ipset_request_parse(s, n, words, &r, messages)
  *	ipset_request_run(s, &r, now, out, messages)
- *	ipset_publish(s, t, now, messages)	the sets stand in table `inet global`
+ *	ipset_publish(s, t, prefix, now, ...)	the sets stand in table `inet global`
  *	ipset_free(s);
  *
  * Messages and exit status are ipset's: 0, 1 for what cannot be done, 2 for what is no command. A

@@ -292,17 +292,12 @@ static void header_print(struct print *p)
 
 /* --- elements ----------------------------------------------------------------------------- */
 
-/* Seconds that are left, as ipset counts them, and where asked for the part of one that this is too
- * much. */
-static uint64_t seconds_left(struct print *p, uint64_t expires, uint64_t *fraction)
+/* Whole seconds that are left, a begun one among them, so that a save and a restore shorten
+ * nothing; and the part of one that this is too much. */
+static uint64_t seconds_left(uint64_t left, uint64_t *fraction)
 {
-	uint64_t left = expires - p->s->now, seconds;
+	uint64_t seconds = left / IPSET_SECOND + !!(left % IPSET_SECOND);
 
-	if (!(p->flags & PRINT_EXACT)) {
-		*fraction = 0;
-		return MAX(left / IPSET_SECOND, UINT64_C(1));
-	}
-	seconds = left / IPSET_SECOND + !!(left % IPSET_SECOND);
 	*fraction = seconds * IPSET_SECOND - left;
 	return seconds;
 }
@@ -345,7 +340,8 @@ static void elem_print(struct print *p, const uint8_t *key, const char *name,
 		       const struct ipset_ext *x, bool first)
 {
 	struct strbuf *out = p->out, text = STRBUF_INIT;
-	uint64_t fraction = 0, seconds = x->expires ? seconds_left(p, x->expires, &fraction) : 0;
+	uint64_t fraction = 0,
+		 seconds = x->expires ? seconds_left(x->expires - p->s->now, &fraction) : 0;
 
 	if (p->flags & PRINT_EXACT && x->expires && fraction != p->fraction) {
 		strbuf_printf(out, "#-%llu\n", (unsigned long long)fraction);
