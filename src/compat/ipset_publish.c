@@ -407,6 +407,7 @@ static int set_publish(struct publish *p)
 	int err;
 
 	p->items.n = p->exceptions.n = p->holes.n = 0;
+	p->elem = (struct change_elem){0};
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);

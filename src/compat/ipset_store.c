@@ -88,7 +88,7 @@ static void slots_fill(struct ipset_store *s)
 /* An empty index of n_slots places. */
 static int slots_make(struct ipset_store *s, uint32_t n_slots)
 {
-	uint32_t *slots = reallocarray(NULL, n_slots, sizeof(*slots));
+	uint32_t *slots = malloc(n_slots * sizeof(*slots));
 	uint8_t *tags = calloc(n_slots, 1);
 
 	if (!slots || !tags) {
@@ -137,7 +137,7 @@ int ipset_store_add(struct ipset_store *s, const void *key, uint64_t hash, uint3
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap + s->cap / 2 : RECORDS_MIN;
 
-		record = reallocarray(s->records, cap, s->stride);
+		record = realloc(s->records, cap * s->stride);
 		if (!record)
 			return -ENOMEM;
 		s->records = record;
