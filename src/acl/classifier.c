@@ -148,6 +148,12 @@ bool classifier_visible(const struct cls_entry *entry, uint64_t version)
 	return e->born <= version && version < __atomic_load_n(&e->died, __ATOMIC_RELAXED);
 }
 
+/* Read by lookups, to choose their way. */
+static void count(struct classifier *c, int by)
+{
+	__atomic_store_n(&c->n, c->n + (uint32_t)by, __ATOMIC_RELAXED);
+}
+
 void classifier_commit(struct classifier *c)
 {
 	struct cls_node *dead = NULL, *e;
@@ -164,11 +170,6 @@ void classifier_commit(struct classifier *c)
 	}
 	if (dead)
 		cls_retire_entries(c, dead, NULL);
-}
-
-static void count(struct classifier *c, int by)
-{
-	__atomic_store_n(&c->n, c->n + (uint32_t)by, __ATOMIC_RELAXED);
 }
 
 void classifier_abort(struct classifier *c)

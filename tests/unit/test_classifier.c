@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "acl/classifier.h"
+#include "acl/classifier_internal.h"
 #include "rcu/rcu.h"
 #include "classifier_model.h"
 
@@ -111,7 +111,7 @@ static void stays_right_while_it_changes(void **s)
 	struct classifier *c = make(&(struct classifier_config){.release = drop});
 
 	model.n = 0;
-	for (unsigned i = 0; i < 30000; i++) {
+	for (unsigned i = 0; i < 1000000; i++) {
 		unsigned swell = i / 3000 % 2 ? 30 : 70;
 		if (model.n && model_random(&seed) % 100 >= swell)
 			delete (c, model_random(&seed) % model.n);
@@ -120,13 +120,111 @@ static void stays_right_while_it_changes(void **s)
 							  : model.n / 2);
 		if (i % 8 == 0)
 			classifier_commit(c);
-		if (i % 256 == 0) {
+		if (i % 1024 == 0) {
 			classifier_commit(c);
 			compare_burst(c, 2);
 		}
 	}
 	walk(c);
 	classifier_free(c);
+}
+
+/* Each kind of CPU's lookups give the same answers. */
+static void variants_agree(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.release = drop});
+	static const struct cls_ops *const all[] = {
+		&cls_scalar,
+#ifdef __x86_64__
+		&cls_avx2,
+		&cls_avx512,
+#endif
+	};
+
+	model.n = 0;
+	while (model.n < 4000) {
+		insert(c, model.n);
+		if (model.n % 400)
+			continue;
+		classifier_commit(c);
+		for (unsigned v = 0; v < ARRAY_SIZE(all); v++) {
+			if (!all[v]->usable())
+				continue;
+			c->ops = all[v];
+			for (unsigned i = 0; i < 10; i++)
+				compare_burst(c, 1);
+		}
+	}
+	classifier_free(c);
+}
+
+/* n rules of one condition each on values from..from + n, as ranges of `width`. */
+static void rules_on(struct classifier *c, enum cls_field f, uint8_t family, unsigned n,
+		     uint32_t from, uint32_t width, uint32_t step)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct model_rule *r = calloc(1, sizeof(*r));
+		r->conds[0] = (struct cls_cond){.field = (uint8_t)f,
+						.a = {from + i * step},
+						.b = {from + i * step + width - 1}};
+		r->rule = (struct cls_rule){.family = family, .n = 1, .conds = r->conds};
+		assert_int_equal(classifier_insert(c, NULL, &r->rule, r, &r->entry), 0);
+		model_insert(&model, model.n, r);
+	}
+	classifier_commit(c);
+}
+
+/* Rules of one field, overlapping rules and equal rules end in shapes that can be searched. */
+static void shapes_fit_the_rules(void **s)
+{
+	static const struct {
+		enum cls_field field;
+		uint8_t family;
+		unsigned n;
+		uint32_t from, width, step;
+		unsigned longest; /* most entries in a chain */
+	} cases[] = {
+		{CLS_SADDR, CLS_IPV4, 5000, 0x0a000000, 1, 1, CLS_LANES},
+		{CLS_DADDR, CLS_IPV4, 5000, 0x0a010000, 16, 16, CLS_LANES},
+		{CLS_MARK, CLS_ANY, 5000, 7, 1, 1, CLS_LANES},
+		{CLS_DPORT, CLS_ANY, 5000, 1, 1, 1, CLS_LANES},
+		{CLS_DPORT, CLS_ANY, 600, 1, 50, 100, 40},
+		{CLS_DPORT, CLS_ANY, 3000, 1, 30000, 1, 3000}, /* all of them overlap */
+		{CLS_DPORT, CLS_ANY, 3000, 80, 1, 0, 3000},    /* all of them are equal */
+	};
+
+	for (unsigned k = 0; k < ARRAY_SIZE(cases); k++) {
+		struct classifier *c = make(&(struct classifier_config){.release = drop});
+		struct classifier_stats stats;
+		model.n = 0;
+		rules_on(c, cases[k].field, cases[k].family, cases[k].n, cases[k].from,
+			 cases[k].width, cases[k].step);
+		classifier_stats_read(c, &stats);
+		assert_int_equal(stats.entries, cases[k].n);
+		assert_true(stats.longest <= cases[k].longest);
+		for (unsigned i = 0; i < 10; i++) {
+			struct cls_key key = {.family = CLS_IPV4,
+					      .has = UINT32_C(1) << cases[k].field};
+			const struct cls_entry *hit = NULL;
+			unsigned at = (unsigned)(model_random(&seed) % cases[k].n);
+			const struct model_field *f = &model_fields[cases[k].field];
+			key.w[f->word] = (cases[k].from + at * cases[k].step) << f->shift;
+			unsigned want = model_lookup(&model, &key, 0);
+			assert_int_equal(
+				classifier_lookup(c, classifier_version(c), &key, 1, NULL, &hit),
+				1);
+			assert_ptr_equal(hit->cookie, model.r[want]);
+		}
+		/* All go, from anywhere, and nothing is left. */
+		while (model.n)
+			delete (c, (unsigned)(model_random(&seed) % model.n));
+		classifier_commit(c);
+		classifier_stats_read(c, &stats);
+		assert_int_equal(stats.entries, 0);
+		assert_int_equal(stats.copies, 0);
+		assert_int_equal(stats.leaves, 0);
+		classifier_free(c);
+	}
 }
 
 static void changes_wait_for_their_commit(void **s)
@@ -207,6 +305,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_as_the_reference),
 		cmocka_unit_test(stays_right_while_it_changes),
+		cmocka_unit_test(variants_agree),
+		cmocka_unit_test(shapes_fit_the_rules),
 		cmocka_unit_test(changes_wait_for_their_commit),
 		cmocka_unit_test(refuses_what_is_no_rule),
 	};
