@@ -74,6 +74,10 @@ bool files_apart(const struct options *o)
 		for (size_t k = 0; k < o->acls.n; k++)
 			if (clash(out[i].option, out[i].path, "--acl", o->acls.items[k]))
 				return false;
+		for (size_t k = 0; k < o->reloads.n; k++)
+			if (clash(out[i].option, out[i].path, "--reload",
+				  strchr(o->reloads.items[k], '=') + 1))
+				return false;
 		for (size_t k = 0; k < o->lists.n; k++)
 			if (clash(out[i].option, out[i].path, "--load",
 				  strchr(o->lists.items[k], '=') + 1))

@@ -93,49 +93,45 @@ static int load_acls(struct tamis *t, const struct options *o, const char *path,
 	return err;
 }
 
-int load_rules(struct tamis *t, const struct options *o, uint64_t now)
+/* One ruleset, by tamis_load_file() or tamis_reload_file(). */
+static int load_file(struct tamis *t, const struct options *o, const char *path, bool again,
+		     uint64_t now)
 {
 	struct tamis_load_options options = {
 		.include_path = o->includes.items, .defines = o->defines.items, .now = now};
+	char *output, *messages;
+	int written = 0;
+	int err = again ? tamis_reload_file(t, path, &options, &output, &messages)
+			: tamis_load_file(t, path, &options, &output, &messages);
 
-	if (o->ipsets.n) {
-		int err = load_ipsets(t, o, now);
+	if (output && o->json)
+		fputs(output, stderr);
+	else if (output)
+		written = output_text(STDOUT_FILENO, output_stdout_name, output);
+	if (messages)
+		fputs(messages, stderr);
+	if (err && !messages)
+		complain("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
+			 strerror(-err));
+	free(output);
+	free(messages);
+	return err ? err : written;
+}
 
-		if (err)
-			return err;
-	}
-	for (size_t i = 0; i < o->rules.n; i++) {
-		const char *path = o->rules.items[i];
-		char *output, *messages;
-		int err = tamis_load_file(t, path, &options, &output, &messages);
+int load_rules(struct tamis *t, const struct options *o, uint64_t now)
+{
+	int err = o->ipsets.n ? load_ipsets(t, o, now) : 0;
 
-		int written = 0;
+	for (size_t i = 0; !err && i < o->rules.n; i++)
+		err = load_file(t, o, o->rules.items[i], false, now);
+	for (size_t i = 0; !err && i < o->lists.n; i++)
+		err = load_list(t, o, o->lists.items[i], now);
+	for (size_t i = 0; !err && i < o->acls.n; i++)
+		err = load_acls(t, o, o->acls.items[i], now);
+	return err;
+}
 
-		if (output && o->json)
-			fputs(output, stderr);
-		else if (output)
-			written = output_text(STDOUT_FILENO, output_stdout_name, output);
-		if (messages)
-			fputs(messages, stderr);
-		if (err && !messages)
-			complain("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
-				 strerror(-err));
-		free(output);
-		free(messages);
-		if (err || written)
-			return err ? err : written;
-	}
-	for (size_t i = 0; i < o->lists.n; i++) {
-		int err = load_list(t, o, o->lists.items[i], now);
-
-		if (err)
-			return err;
-	}
-	for (size_t i = 0; i < o->acls.n; i++) {
-		int err = load_acls(t, o, o->acls.items[i], now);
-
-		if (err)
-			return err;
-	}
-	return 0;
+int reload_rules(struct tamis *t, const struct options *o, const char *path, uint64_t now)
+{
+	return load_file(t, o, path, true, now);
 }

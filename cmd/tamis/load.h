@@ -31,4 +31,7 @@ struct tamis *engine_new(void);
  */
 int load_rules(struct tamis *t, const struct options *o, uint64_t now);
 
+/* A file in the place of all that was loaded; messages and result as above. */
+int reload_rules(struct tamis *t, const struct options *o, const char *path, uint64_t now);
+
 #endif

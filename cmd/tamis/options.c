@@ -22,6 +22,7 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("acl", OPT_ACL, required_argument, EVERY)                                                \
 	X("ipset", OPT_IPSET, required_argument, EVERY)                                            \
 	X("load", OPT_LOAD, required_argument, EVERY)                                              \
+	X("reload", OPT_RELOAD, required_argument, REPLAY)                                         \
 	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
 	X("json", 'j', no_argument, LIST | REPLAY)                                                 \
 	X("handle", 'a', no_argument, LIST)                                                        \
@@ -50,6 +51,7 @@ enum {
 	OPT_LOG,
 	OPT_IPSET,
 	OPT_LOAD,
+	OPT_RELOAD,
 	OPT_SKIP_BAD,
 	OPT_ACL
 };
@@ -132,6 +134,20 @@ static bool load_check(const char *text)
 	return true;
 }
 
+static bool reload_check(const char *text)
+{
+	unsigned long long after;
+	char *end;
+
+	errno = 0;
+	after = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end != '=' || !end[1] || !after) {
+		complain("--reload %s: not PACKET=FILE", text);
+		return false;
+	}
+	return true;
+}
+
 static bool option_set(struct options *o, int value, const char *arg)
 {
 	switch (value) {
@@ -147,6 +163,8 @@ static bool option_set(struct options *o, int value, const char *arg)
 		return list_add(&o->acls, arg);
 	case OPT_LOAD:
 		return load_check(arg) && list_add(&o->lists, arg);
+	case OPT_RELOAD:
+		return reload_check(arg) && list_add(&o->reloads, arg);
 	case OPT_SKIP_BAD:
 		o->skip_bad = true;
 		break;
@@ -220,6 +238,8 @@ static const char *options_wrong(const struct command *c, const struct options *
 		n_stdin += is_stdio(strchr(o->lists.items[i], '=') + 1);
 	for (size_t i = 0; i < o->acls.n; i++)
 		n_stdin += is_stdio(o->acls.items[i]);
+	for (size_t i = 0; i < o->reloads.n; i++)
+		n_stdin += is_stdio(strchr(o->reloads.items[i], '=') + 1);
 	n_stdin += is_stdio(o->input);
 	if (n_stdin > 1)
 		return "standard input can be read once only";
@@ -316,4 +336,5 @@ void options_free(struct options *o)
 	free(o->ipsets.items);
 	free(o->lists.items);
 	free(o->acls.items);
+	free(o->reloads.items);
 }

@@ -84,12 +84,41 @@ static int packets_read(struct replay *r)
 	return err ? complain_message(r, err) : 0;
 }
 
+/* The reloads are in no order: the next packet after which there is one, 0 if there is none. */
+static uint64_t reload_next(const struct options *o, uint64_t after)
+{
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < o->reloads.n; i++) {
+		uint64_t at = strtoull(o->reloads.items[i], NULL, 10);
+		if (at > after && (!next || at < next))
+			next = at;
+	}
+	return next;
+}
+
+/* What is to be loaded after the packets so far. */
+static int reloads_run(struct replay *r)
+{
+	uint64_t done = capture_packets(r->capture);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->o->reloads.n; i++) {
+		const char *text = r->o->reloads.items[i];
+		if (strtoull(text, NULL, 10) == done)
+			err = reload_rules(r->engine, r->o, strchr(text, '=') + 1, r->now);
+	}
+	capture_pause(r->capture, reload_next(r->o, done));
+	return err;
+}
+
 static int capture_start(struct replay *r)
 {
 	int err = capture_open(&r->capture, r->o->input, &r->message);
 
 	if (err)
 		return complain_message(r, err);
+	capture_pause(r->capture, reload_next(r->o, 0));
 	r->packets = calloc(1, sizeof(*r->packets));
 	if (!r->packets)
 		return complain_error(NULL, -ENOMEM);
@@ -216,6 +245,8 @@ static int packets_replay(struct replay *r)
 			err = burst_write(r);
 		if (!err)
 			err = lines_write(r);
+		if (!err)
+			err = reloads_run(r);
 		progress_update(&r->progress, capture_packets(r->capture),
 				capture_bytes_read(r->capture), capture_bytes_total(r->capture));
 		if (!err)
@@ -336,6 +367,9 @@ static const char replay_help[] =
 	"\n"
 	"Ruleset:\n"
 	"  -f, --file RULES         a ruleset in nft's language or its JSON form\n" LOAD_HELP
+	"      --reload N=FILE          after N packets FILE takes the place of the ruleset; sets "
+	"that\n"
+	"                           are declared the same keep what they hold; may be repeated\n"
 	"Way of the packets:\n"
 	"      --path PATH          input, forward, output, bridge, or auto (the default): input "
 	"for\n"

@@ -81,6 +81,22 @@ TAMIS_API int tamis_load_text(struct tamis *t, const char *name, const char *tex
 			      const struct tamis_load_options *options, char **output,
 			      char **messages);
 
+/*
+ * The same, but the commands find an empty ruleset, and what they make takes the place of all that
+ * there is; packets meet the one or the other. Of sets that were and are declared the same (name,
+ * type, flags) all elements stay, with lifetimes and counts, so that what packets added is kept,
+ * whether or not the text begins with `flush ruleset`. Where the text has an element of the same key
+ * its data and comment count; an element that one of the text overlaps goes, and so do elements not
+ * in the text of maps to verdicts and objects. Named counters and quotas go on counting,
+ * connections stay; rules begin anew. Cost: that of the load, and of adding each element that stays.
+ */
+TAMIS_API int tamis_reload_file(struct tamis *t, const char *path,
+				const struct tamis_load_options *options, char **output,
+				char **messages);
+TAMIS_API int tamis_reload_text(struct tamis *t, const char *name, const char *text, size_t len,
+				const struct tamis_load_options *options, char **output,
+				char **messages);
+
 /* What a listing looks like; the letters are nft's options. */
 enum tamis_list_flags {
 	TAMIS_LIST_JSON = 1,	  /* -j: one line of JSON */

@@ -17,14 +17,18 @@ int engine_publish(struct tamis *t)
 	return 0;
 }
 
-static int transaction(struct tamis *t, struct source_set *sources, struct cmd_list *cmds,
-		       uint64_t now, struct strbuf *output)
+/* model_apply() or model_reload() */
+typedef int (*apply_fn)(struct model *m, struct source_set *sources, struct cmd_list *cmds,
+			uint64_t now, struct strbuf *out);
+
+static int transaction(struct tamis *t, apply_fn apply, struct source_set *sources,
+		       struct cmd_list *cmds, uint64_t now, struct strbuf *output)
 {
 	int err = model_begin(t->model);
 
 	if (err)
 		return err;
-	err = model_apply(t->model, sources, cmds, now, output);
+	err = apply(t->model, sources, cmds, now, output);
 	if (!err)
 		err = strbuf_error(output);
 	if (!err)
@@ -45,7 +49,7 @@ static void text_give(struct strbuf *b, char **out)
 }
 
 /* `src` is a number of `sources` or -errno. */
-static int load(struct tamis *t, struct source_set *sources, int src,
+static int load(struct tamis *t, apply_fn apply, struct source_set *sources, int src,
 		const struct tamis_load_options *options, char **output, char **messages)
 {
 	struct arena arena = ARENA_INIT;
@@ -62,7 +66,7 @@ static int load(struct tamis *t, struct source_set *sources, int src,
 	if (!err)
 		err = parse_any(sources, src, &arena, &parse, &cmds);
 	if (!err)
-		err = transaction(t, sources, &cmds, now, &printed);
+		err = transaction(t, apply, sources, &cmds, now, &printed);
 	t->notes = NULL;
 	if (!err)
 		t->now = MAX(t->now, now);
@@ -77,32 +81,57 @@ static int load(struct tamis *t, struct source_set *sources, int src,
 	return err;
 }
 
-int tamis_load_file(struct tamis *t, const char *path, const struct tamis_load_options *options,
-		    char **output, char **messages)
+static int load_file(struct tamis *t, apply_fn apply, const char *path,
+		     const struct tamis_load_options *options, char **output, char **messages)
 {
 	struct source_set sources;
 	int err;
 
 	source_set_init(&sources);
-	err = load(t, &sources, source_add_file(&sources, path, LOC_NONE), options, output,
+	err = load(t, apply, &sources, source_add_file(&sources, path, LOC_NONE), options, output,
 		   messages);
 	source_set_free(&sources);
 	return err;
 }
 
-int tamis_load_text(struct tamis *t, const char *name, const char *text, size_t len,
-		    const struct tamis_load_options *options, char **output, char **messages)
+static int load_text(struct tamis *t, apply_fn apply, const char *name, const char *text,
+		     size_t len, const struct tamis_load_options *options, char **output,
+		     char **messages)
 {
 	struct source_set sources;
 	int err;
 
 	source_set_init(&sources);
-	err = load(t, &sources,
+	err = load(t, apply, &sources,
 		   source_add(&sources, name ? SOURCE_FILE : SOURCE_STRING,
 			      name ? name : "<cmdline>", text, len, LOC_NONE),
 		   options, output, messages);
 	source_set_free(&sources);
 	return err;
+}
+
+int tamis_load_file(struct tamis *t, const char *path, const struct tamis_load_options *options,
+		    char **output, char **messages)
+{
+	return load_file(t, model_apply, path, options, output, messages);
+}
+
+int tamis_load_text(struct tamis *t, const char *name, const char *text, size_t len,
+		    const struct tamis_load_options *options, char **output, char **messages)
+{
+	return load_text(t, model_apply, name, text, len, options, output, messages);
+}
+
+int tamis_reload_file(struct tamis *t, const char *path, const struct tamis_load_options *options,
+		      char **output, char **messages)
+{
+	return load_file(t, model_reload, path, options, output, messages);
+}
+
+int tamis_reload_text(struct tamis *t, const char *name, const char *text, size_t len,
+		      const struct tamis_load_options *options, char **output, char **messages)
+{
+	return load_text(t, model_reload, name, text, len, options, output, messages);
 }
 
 /* json_dumps() leaves out what it has no memory for. */

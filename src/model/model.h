@@ -140,6 +140,13 @@ int model_begin(struct model *m);
 int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		struct strbuf *out);
 /*
+ * The same on an empty ruleset, which takes the place of all that there is. Sets that were and are
+ * declared the same keep what they hold: elements with their lifetimes and states, where nothing in
+ * the new text is in their way; named counters and quotas keep their counts.
+ */
+int model_reload(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
+		 struct strbuf *out);
+/*
  * Makes changes of the set's elements, through set.h, part of the open transaction: opens the set's
  * own journal if it is not open and the set is older than the transaction. 0 or -ENOMEM.
  */

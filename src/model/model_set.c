@@ -92,7 +92,7 @@ static uint32_t kind_flags(const struct set_decl *d)
 	return (d->flags & SETF_KIND) | (d->timeout ? SETF_TIMEOUT : 0);
 }
 
-static bool decl_same(const struct set_decl *a, const struct set_decl *b)
+bool set_decl_same(const struct set_decl *a, const struct set_decl *b)
 {
 	/* What rules write to becomes dynamic by that, see set_written(). */
 	return !((kind_flags(a) ^ kind_flags(b)) & ~(uint32_t)SETF_DYNAMIC) &&
@@ -177,7 +177,7 @@ static int set_add_cmd(struct apply *a)
 	if (err)
 		return err;
 	struct model_set *s = model_set_find(t, cmd->name.text);
-	if (s && (cmd->op == CMD_CREATE || !decl_same(&s->decl, d)))
+	if (s && (cmd->op == CMD_CREATE || !set_decl_same(&s->decl, d)))
 		return fail_kernel(a, cmd->name.loc, EEXIST);
 	if (!s)
 		return set_create(a, t, cmd->name.text, d, cmd->name.loc);

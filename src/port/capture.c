@@ -305,7 +305,7 @@ int capture_read(struct capture *c, struct burst *b, struct strbuf *msg)
 	b->n = 0;
 	if (c->done || c->error)
 		return c->error;
-	while (b->n < BURST_MAX &&
+	while (b->n < BURST_MAX && !(b->n && c->packets == c->pause) &&
 	       (c->format == CAPTURE_PCAP ? pcap_next(c, b) : pcapng_next(c, b)))
 		;
 	if (c->error && !b->n) {
@@ -316,6 +316,11 @@ int capture_read(struct capture *c, struct burst *b, struct strbuf *msg)
 	if (c->done && !c->error)
 		c->error = report_skipped(c, msg);
 	return b->n ? 0 : c->error;
+}
+
+void capture_pause(struct capture *c, uint64_t packets)
+{
+	c->pause = packets;
 }
 
 enum capture_end capture_end(const struct capture *c)

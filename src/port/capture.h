@@ -62,6 +62,9 @@ void capture_close(struct capture *c);
  */
 int capture_read(struct capture *c, struct burst *b, struct strbuf *msg);
 
+/* capture_read() ends a burst after so many packets in all, counted from the beginning; 0: never. */
+void capture_pause(struct capture *c, uint64_t packets);
+
 enum capture_end capture_end(const struct capture *c);
 /*
  * Once capture_read() gave no packet: lines to warn with, "" if there are none. One says what is

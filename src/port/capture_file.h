@@ -28,6 +28,7 @@ struct capture {
 	int error; /* -errno of the file, after which nothing is read */
 	struct strbuf warnings;
 	uint64_t packets, skipped, last_time;
+	uint64_t pause; /* bursts end after this packet, 0: none does */
 	VEC(struct capture_interface) interfaces;
 
 	/* window[pos .. fill) is what is read but not used; `at` is pos in the file. */

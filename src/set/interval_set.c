@@ -335,8 +335,10 @@ static uint64_t interval_lookup(const struct set *s, const uint8_t *keys, size_t
 	if (s->desc.rcu) {
 		const struct interval_view *shown =
 			view_of(__atomic_load_n(&s->view, __ATOMIC_ACQUIRE));
-		if (shown)
-			v = *shown;
+		if (shown) /* but for its head, which is the writer's */
+			v = (struct interval_view){.tree = shown->tree,
+						   .slots = shown->slots,
+						   .root = shown->root};
 	} else {
 		v = view_make(s);
 	}

@@ -59,10 +59,10 @@ struct set_desc {
 	uint64_t gc_interval_ns; /* kept for the listing and the caller's schedule */
 
 	/*
-	 * Of a set that workers look up in while it changes: the grace periods of these workers;
-	 * only sets of exact keys. NULL: lookups and changes are one at a time. The thread that
-	 * changes the set is not one of the workers, or is offline meanwhile; it asks rcu_admit()
-	 * before a change and rcu_poll() now and then.
+	 * Of a set that workers look up in while it changes: the grace periods of these workers.
+	 * NULL: lookups and changes are one at a time. The thread that changes the set is not one
+	 * of the workers, or is offline meanwhile; it asks rcu_admit() before a change and
+	 * rcu_poll() now and then. A change of a set with ranges copies what it touches, some KiB.
 	 */
 	struct rcu *rcu;
 

@@ -143,6 +143,8 @@ unsigned state_template_len(const struct state_template *t);
 const struct state_info *state_template_at(const struct state_template *t, unsigned i);
 /* True if both have the same kinds in the same order: the kernel's condition for an element's own
  * statements in a set that has some. */
+/* The same kinds with the same parameters; counts that they begin with may differ. */
+bool state_template_same(const struct state_template *a, const struct state_template *b);
 bool state_template_same_kinds(const struct state_template *a, const struct state_template *b);
 
 int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out);

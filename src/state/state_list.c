@@ -69,6 +69,32 @@ bool state_template_same_kinds(const struct state_template *a, const struct stat
 	return true;
 }
 
+static bool same_parameters(const struct state_info *a, const struct state_info *b)
+{
+	switch (a->kind) {
+	case STATE_QUOTA:
+		return a->quota.bytes == b->quota.bytes && a->quota.over == b->quota.over;
+	case STATE_LIMIT:
+		return a->limit.rate == b->limit.rate && a->limit.unit_ns == b->limit.unit_ns &&
+		       a->limit.burst == b->limit.burst && a->limit.bytes == b->limit.bytes &&
+		       a->limit.over == b->limit.over;
+	case STATE_CONNLIMIT:
+		return a->connlimit.count == b->connlimit.count &&
+		       a->connlimit.over == b->connlimit.over;
+	default:
+		return true;
+	}
+}
+
+bool state_template_same(const struct state_template *a, const struct state_template *b)
+{
+	bool same = state_template_same_kinds(a, b);
+
+	for (unsigned i = 0; same && i < a->n; i++)
+		same = same_parameters(&a->infos[i], &b->infos[i]);
+	return same;
+}
+
 /* --- lists ---------------------------------------------------------------------------------- */
 
 int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out)

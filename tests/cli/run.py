@@ -284,6 +284,41 @@ def list_loads():
     same(tamis("check", "-f", "lists.nft", "--load", "inet filter six=-", stdin=b"::/0"), ("", ""))
 
 
+RELOADED = """flush ruleset
+table inet t {
+	set seen { type ipv4_addr; flags dynamic, timeout; timeout 1h; }
+	chain c { type filter hook prerouting priority 0; ip saddr @seen counter; meta nfproto ipv4 add @seen { ip saddr }; }
+}
+"""
+
+
+@test
+def reload_in_the_middle():
+    """What packets added is found by those that come after the file was loaded again."""
+    def seen(*args):
+        r = report(*args, CAPTURE)
+        known, all_of_them = (rule["packets"] for rule in r["rules"])
+        return r["sets"][0], known, all_of_them
+
+    written("seen.nft", RELOADED.encode())
+    written("other.nft", RELOADED.replace("timeout 1h", "size 99; timeout 1h").replace("t {", "other {").encode())
+    whole, known, packets = seen("-f", "seen.nft")
+    for at in (30, 40, 50):
+        kept, found, rest = seen("-f", "seen.nft", "--reload", f"{at}=seen.nft")
+        same(kept["elements"], whole["elements"])
+        same(rest - found, kept["added"])
+        anew, refound, same_rest = seen("-f", "seen.nft", "--reload", f"{at}=other.nft")
+        same(same_rest, rest)
+        holds(refound < found < known and rest < packets, f"{refound}, {found}, {known}")
+    same(seen("-f", "seen.nft", "--reload", "2=seen.nft", "--reload", "1=seen.nft", "--reload", "1000000=nowhere.nft")[0]["elements"],
+         whole["elements"])
+    for text in ("x=seen.nft", "0=seen.nft", "=seen.nft", "5=", "5", "-1=seen.nft"):
+        same(tamis("replay", "-f", "seen.nft", "--reload", text, CAPTURE, status=1)[1].splitlines()[0],
+             f"tamis: --reload {text}: not PACKET=FILE")
+    written("wrong.nft", b"table {")
+    holds("syntax error" in tamis("replay", "-f", "seen.nft", "--reload", "3=wrong.nft", CAPTURE, status=1)[1], "no message")
+
+
 @test
 def list_errors():
     bad = "1.2.3.4 5.6.7.8\n300.1.1.1\n1.1.1.1/33\nfoo\n5.5.5.9-5.5.5.1\n8.8.8.8\n::/129\n1.1.1.1-\n010.0.0.1\n"

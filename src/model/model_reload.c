@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model_reload: a new text in the place of all that is there, but for what sets hold.
+ *
+ * The tables go out, the commands find an empty ruleset, and then elements of sets that both
+ * rulesets declare alike come over: with their lifetimes, comments and states. What the new text
+ * says wins: of an element in both it is data and comment; what lies over one of its elements stays
+ * out. Data that names chains or objects is never taken over, these are others now. Named counters
+ * and quotas of one name go on from where they were. All of it is new to the transaction: an abort
+ * has nothing more to undo. Cost: the commands' and that of adding each element.
+ */
+#include <stdlib.h>
+
+#include "model/model_internal.h"
+
+typedef VEC(struct model_table *) table_vec;
+
+/* Takes all tables out; in order. */
+static int tables_take(struct model *m, table_vec *out)
+{
+	int err = 0;
+
+	link_foreach_safe (l, &m->tables) {
+		struct model_table *t = container_of(l, struct model_table, link);
+
+		if (!err)
+			err = vec_push(out, t);
+		if (!err)
+			err = item_delete(m, NOUN_TABLE, t);
+	}
+	return err;
+}
+
+/* --- elements ------------------------------------------------------------------------------- */
+
+struct keeping {
+	const struct model_set *from;
+	struct model_set *to;
+	bool states; /* both declare the same states */
+	uint64_t now;
+};
+
+/* What makes a state that goes on from where the element's is; *out NULL if it has none. */
+static int states_of(void *ext, uint64_t now, struct state_template **out)
+{
+	unsigned n = ext ? state_list_len(ext) : 0;
+	struct state_info *infos = n ? calloc(n, sizeof(*infos)) : NULL;
+
+	*out = NULL;
+	if (!n)
+		return 0;
+	if (!infos)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		state_read(state_list_at(ext, i), now, &infos[i]);
+	int err = state_template_new(infos, n, out);
+	free(infos);
+	return err;
+}
+
+/* The new text's element of the key goes, to come again with what the old one had. */
+static int twin_take(struct keeping *k, struct set_elem *twin, struct set_item *item, uint8_t *data,
+		     char **comment)
+{
+	struct set_view v;
+
+	set_elem_view(k->to->set, twin, k->now, &v);
+	if (v.data) {
+		memcpy(data, v.data, set_desc_of(k->to->set)->data_len);
+		item->data = data;
+	}
+	item->comment = NULL;
+	if (v.comment) {
+		*comment = strdup(v.comment);
+		if (!*comment)
+			return -ENOMEM;
+		item->comment = *comment;
+	}
+	return set_delete(k->to->set, item, k->now);
+}
+
+static bool same_data(const struct set_desc *d, const struct set_view *a, const struct set_view *b)
+{
+	return !d->data_len || d->data_use || !memcmp(a->data, b->data, d->data_len);
+}
+
+static int element_keep(struct keeping *k, const struct set_view *v)
+{
+	const struct set_desc *d = set_desc_of(k->to->set);
+	struct set_elem *twin = set_find(k->to->set, v->catchall ? NULL : v->lo, v->hi, k->now);
+	uint8_t data[MAX(2 * SET_KEY_MAX, sizeof(struct model_verdict))];
+	struct state_template *template = NULL;
+	struct set_item item = {.lo = v->lo,
+				.hi = v->hi,
+				.catchall = v->catchall,
+				.data = v->data,
+				.comment = v->comment,
+				.timeout_ns = v->timeout_ns,
+				.expires_in_ns = v->expires_in_ns};
+	char *comment = NULL;
+	struct set_view w;
+	int err;
+
+	if (d->timeout && !v->timeout_ns)
+		item.timeout_ns = SET_NEVER;
+	if (twin)
+		set_elem_view(k->to->set, twin, k->now, &w);
+	if (twin ? !same_data(d, v, &w) : d->data_use != NULL)
+		return 0;
+	err = k->states ? states_of(v->ext, k->now, &template) : 0;
+	if (!err && twin)
+		err = twin_take(k, twin, &item, data, &comment);
+	item.template = template;
+	if (!err)
+		err = set_add(k->to->set, &item, SET_ADD_EXCL, k->now, NULL);
+	state_template_unref(template);
+	free(comment);
+	return err == -EEXIST ? 0 : err;
+}
+
+static int set_keep(struct model_set *from, struct model_set *to, uint64_t now)
+{
+	const struct state_template *a = set_desc_of(from->set)->ext_ctx;
+	const struct state_template *b = set_desc_of(to->set)->ext_ctx;
+	struct keeping k = {from, to, a && b ? state_template_same(a, b) : a == b, now};
+	struct set_cursor *c;
+	struct set_view v;
+
+	if (!set_decl_same(&from->decl, &to->decl) || to->decl.flags & SETF_CONSTANT)
+		return 0;
+	int err = set_cursor_open(from->set, SET_CURSOR_USER, NULL, now, &c);
+	if (err)
+		return err;
+	while (!err && set_cursor_next(c, &v))
+		err = element_keep(&k, &v);
+	set_cursor_close(c);
+	return err;
+}
+
+/* --- objects -------------------------------------------------------------------------------- */
+
+static int object_keep(struct model_object *from, struct model_object *to, uint64_t now)
+{
+	struct state_info was, is;
+	struct state *st;
+
+	if (!from->state || !to->state)
+		return 0;
+	state_read(from->state, now, &was);
+	state_read(to->state, now, &is);
+	if (was.kind == STATE_QUOTA && was.quota.bytes == is.quota.bytes &&
+	    was.quota.over == is.quota.over)
+		is.quota.used = was.quota.used;
+	else if (was.kind == STATE_COUNTER)
+		is = was;
+	else
+		return 0;
+	int err = state_new(&is, now, &st);
+	if (err)
+		return err;
+	state_free(to->state);
+	to->state = st;
+	return 0;
+}
+
+/* --- reload --------------------------------------------------------------------------------- */
+
+static int table_keep(struct model *m, struct model_table *from, struct source_set *sources,
+		      uint64_t now)
+{
+	struct model_table *to = model_table_find(m, from->family, from->name);
+	int err = 0;
+
+	if (!to)
+		return 0;
+	link_foreach (l, &from->sets) {
+		struct model_set *s = container_of(l, struct model_set, link);
+		struct model_set *same = model_set_find(to, s->name);
+
+		err = same ? set_keep(s, same, now) : 0;
+		if (err == -ENFILE)
+			return diag_error(sources, LOC_NONE,
+					  "set '%s' of table %s '%s' holds more than its new size",
+					  s->name, family_name(to->family), to->name);
+		if (err)
+			return err;
+	}
+	link_foreach (l, &from->objects) {
+		struct model_object *o = container_of(l, struct model_object, link);
+		struct model_object *same = model_object_find(to, o->kind, o->name);
+
+		err = same ? object_keep(o, same, now) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int model_reload(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
+		 struct strbuf *out)
+{
+	table_vec before = {0};
+	int err = tables_take(m, &before);
+
+	if (!err)
+		err = model_apply(m, sources, cmds, now, out);
+	vec_foreach (&before, t)
+		err = err ? err : table_keep(m, *t, sources, now);
+	vec_free(&before);
+	return err;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ruleset in the place of another, and what sets keep of theirs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "tamis/tamis.h"
+
+#define S UINT64_C(1000000000)
+
+static struct tamis *engine(void)
+{
+	struct tamis *t;
+
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	return t;
+}
+
+static void load(struct tamis *t, const char *text, uint64_t now)
+{
+	struct tamis_load_options o = {.now = now};
+	char *messages;
+
+	if (tamis_load_text(t, NULL, text, strlen(text), &o, NULL, &messages))
+		fail_msg("%s", messages);
+	free(messages);
+}
+
+/* What there is to say, if it fails; freed by the next call. */
+static const char *reload(struct tamis *t, const char *text, uint64_t now)
+{
+	static char *messages;
+	struct tamis_load_options o = {.now = now};
+
+	free(messages);
+	if (!tamis_reload_text(t, NULL, text, strlen(text), &o, NULL, &messages)) {
+		assert_null(messages);
+		return NULL;
+	}
+	return messages ? messages : "";
+}
+
+static void lists(struct tamis *t, uint64_t now, const char *want)
+{
+	char *got;
+
+	assert_int_equal(tamis_list(t, 0, now, &got), 0);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static const char bans[] = "flush ruleset\n"
+			   "table inet f {\n"
+			   "	set bans {\n"
+			   "		type ipv4_addr\n"
+			   "		timeout 1h\n"
+			   "		counter\n"
+			   "	}\n"
+			   "}\n";
+
+/* One file for both: a load loses what was added, by its words; a reload keeps it. */
+static void keeps_bans(void **state)
+{
+	struct tamis *t = engine();
+
+	load(t, bans, 0);
+	load(t,
+	     "add element inet f bans { 192.0.2.1 timeout 10m counter packets 5 bytes 300 "
+	     "comment \"slow\", 192.0.2.2 }",
+	     0);
+	assert_null(reload(t, bans, 60 * S));
+	lists(t, 60 * S,
+	      "table inet f {\n"
+	      "	set bans {\n"
+	      "		type ipv4_addr\n"
+	      "		counter\n"
+	      "		timeout 1h\n"
+	      "		elements = { 192.0.2.1 counter packets 5 bytes 300 timeout 10m expires 9m "
+	      "comment \"slow\",\n"
+	      "			     192.0.2.2 counter packets 0 bytes 0 expires 59m }\n"
+	      "	}\n"
+	      "}\n");
+	/* The first has ended. */
+	assert_null(reload(t, bans, 600 * S));
+	lists(t, 600 * S,
+	      "table inet f {\n"
+	      "	set bans {\n"
+	      "		type ipv4_addr\n"
+	      "		counter\n"
+	      "		timeout 1h\n"
+	      "		elements = { 192.0.2.2 counter packets 0 bytes 0 expires 50m }\n"
+	      "	}\n"
+	      "}\n");
+	load(t, bans, 700 * S);
+	lists(t, 700 * S,
+	      "table inet f {\n"
+	      "	set bans {\n"
+	      "		type ipv4_addr\n"
+	      "		counter\n"
+	      "		timeout 1h\n"
+	      "	}\n"
+	      "}\n");
+	tamis_free(t);
+}
+
+/* The new text wins where both say something; another kind of set begins anew. */
+static void text_wins(void **state)
+{
+	struct tamis *t = engine();
+
+	load(t,
+	     "table ip f {\n"
+	     "	map marks { type inet_service : mark; elements = { 1 : 1, 2 : 2 } }\n"
+	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 172.16.0.0/12 } "
+	     "}\n"
+	     "	set gone { type ipv4_addr; elements = { 1.1.1.1 } }\n"
+	     "	set other { type ipv4_addr; elements = { 1.1.1.1 } }\n"
+	     "	set fixed { type ipv4_addr; flags constant; elements = { 1.1.1.1 } }\n"
+	     "	set counted { type ipv4_addr; counter; elements = { 1.1.1.1 counter packets 7 "
+	     "bytes 8 } }\n"
+	     "}\n"
+	     "table ip old { set s { type mark; elements = { 1 } }\n"
+	     "}",
+	     0);
+	assert_null(reload(
+		t,
+		"table ip f {\n"
+		"	map marks { type inet_service : mark; elements = { 2 : 3, 4 : 4 } }\n"
+		"	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.0/24 } }\n"
+		"	set other { type ipv6_addr; }\n"
+		"	set fixed { type ipv4_addr; flags constant; elements = { 2.2.2.2 } }\n"
+		"	set counted { type ipv4_addr; }\n"
+		"}",
+		0));
+	lists(t, 0,
+	      "table ip f {\n"
+	      "	map marks {\n"
+	      "		type inet_service : mark\n"
+	      "		elements = { 1 : 0x00000001,\n"
+	      "			     2 : 0x00000003,\n"
+	      "			     4 : 0x00000004 }\n"
+	      "	}\n\n"
+	      "	set nets {\n"
+	      "		type ipv4_addr\n"
+	      "		flags interval\n"
+	      "		elements = { 10.0.0.0/24, 172.16.0.0/12 }\n"
+	      "	}\n\n"
+	      "	set other {\n"
+	      "		type ipv6_addr\n"
+	      "	}\n\n"
+	      "	set fixed {\n"
+	      "		type ipv4_addr\n"
+	      "		flags constant\n"
+	      "		elements = { 2.2.2.2 }\n"
+	      "	}\n\n"
+	      "	set counted {\n"
+	      "		type ipv4_addr\n"
+	      "		elements = { 1.1.1.1 }\n"
+	      "	}\n"
+	      "}\n");
+	tamis_free(t);
+}
+
+/* Elements that name chains and objects are the new text's alone; their lifetimes go on. */
+static void references(void **state)
+{
+	static const char text[] =
+		"table ip f {\n"
+		"	counter c { }\n"
+		"	quota q { 1000 bytes }\n"
+		"	chain x { }\n"
+		"	map v { type mark : verdict; timeout 10m; elements = { 1 : jump x } }\n"
+		"}";
+	struct tamis *t = engine();
+
+	load(t, text, 0);
+	load(t, "add element ip f v { 2 : jump x }", 0);
+	load(t, "delete counter ip f c\nadd counter ip f c { packets 3 bytes 4 }", 0);
+	assert_null(reload(t, text, 60 * S));
+	lists(t, 60 * S,
+	      "table ip f {\n"
+	      "	counter c {\n"
+	      "		packets 3 bytes 4\n"
+	      "	}\n\n"
+	      "	quota q {\n"
+	      "		1000 bytes\n"
+	      "	}\n\n"
+	      "	map v {\n"
+	      "		type mark : verdict\n"
+	      "		timeout 10m\n"
+	      "		elements = { 0x00000001 expires 9m : jump x }\n"
+	      "	}\n\n"
+	      "	chain x {\n"
+	      "	}\n"
+	      "}\n");
+	tamis_free(t);
+}
+
+/* What fails leaves all as it was. */
+static void failures(void **state)
+{
+	static const char before[] = "table ip f {\n"
+				     "	set s {\n"
+				     "		type ipv4_addr\n"
+				     "		size 4	# count 2\n"
+				     "		elements = { 1.1.1.1, 1.1.1.2 }\n"
+				     "	}\n"
+				     "}\n";
+	struct tamis *t = engine();
+
+	load(t, before, 0);
+	assert_non_null(strstr(reload(t, "table ip f { set s { type ipv4_addr; size 1; }\n}", 0),
+			       "set 's' of table ip 'f' holds more than its new size"));
+	lists(t, 0, before);
+	assert_non_null(
+		reload(t, "table ip f { set s { type ipv4_addr; }\n}\nadd rule ip f x accept", 0));
+	lists(t, 0, before);
+	assert_non_null(reload(t, "table ip {", 0));
+	lists(t, 0, before);
+	assert_null(reload(t, "", 0));
+	lists(t, 0, "");
+	assert_int_equal(tamis_reload_file(t, "/nonexistent/x", NULL, NULL, NULL), -ENOENT);
+	tamis_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_bans),
+		cmocka_unit_test(text_wins),
+		cmocka_unit_test(references),
+		cmocka_unit_test(failures),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
