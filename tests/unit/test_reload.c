@@ -113,25 +113,25 @@ static void text_wins(void **state)
 
 	load(t,
 	     "table ip f {\n"
-	     "	map marks { type inet_service : mark; elements = { 1 : 1, 2 : 2 } }\n"
+	     "	map marks { type inet_service : mark; elements = { 1 : 1, 2 : 2 }; }\n"
 	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 172.16.0.0/12 } "
 	     "}\n"
-	     "	set gone { type ipv4_addr; elements = { 1.1.1.1 } }\n"
-	     "	set other { type ipv4_addr; elements = { 1.1.1.1 } }\n"
-	     "	set fixed { type ipv4_addr; flags constant; elements = { 1.1.1.1 } }\n"
+	     "	set gone { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
+	     "	set other { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
+	     "	set fixed { type ipv4_addr; flags constant; elements = { 1.1.1.1 }; }\n"
 	     "	set counted { type ipv4_addr; counter; elements = { 1.1.1.1 counter packets 7 "
-	     "bytes 8 } }\n"
+	     "bytes 8 }; }\n"
 	     "}\n"
-	     "table ip old { set s { type mark; elements = { 1 } }\n"
+	     "table ip old { set s { type mark; elements = { 1 }; }\n"
 	     "}",
 	     0);
 	assert_null(reload(
 		t,
 		"table ip f {\n"
-		"	map marks { type inet_service : mark; elements = { 2 : 3, 4 : 4 } }\n"
-		"	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.0/24 } }\n"
+		"	map marks { type inet_service : mark; elements = { 2 : 3, 4 : 4 }; }\n"
+		"	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.0/24 }; }\n"
 		"	set other { type ipv6_addr; }\n"
-		"	set fixed { type ipv4_addr; flags constant; elements = { 2.2.2.2 } }\n"
+		"	set fixed { type ipv4_addr; flags constant; elements = { 2.2.2.2 }; }\n"
 		"	set counted { type ipv4_addr; }\n"
 		"}",
 		0));
@@ -172,7 +172,7 @@ static void references(void **state)
 		"	counter c { }\n"
 		"	quota q { 1000 bytes }\n"
 		"	chain x { }\n"
-		"	map v { type mark : verdict; timeout 10m; elements = { 1 : jump x } }\n"
+		"	map v { type mark : verdict; timeout 10m; elements = { 1 : jump x }; }\n"
 		"}";
 	struct tamis *t = engine();
 
