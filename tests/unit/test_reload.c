@@ -114,7 +114,7 @@ static void text_wins(void **state)
 	load(t,
 	     "table ip f {\n"
 	     "	map marks { type inet_service : mark; elements = { 1 : 1, 2 : 2 }; }\n"
-	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 172.16.0.0/12 } "
+	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 172.16.0.0/12 }; "
 	     "}\n"
 	     "	set gone { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
 	     "	set other { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
