@@ -86,6 +86,7 @@ struct cls_table {
 	struct cls_shape shape;
 	struct cls_directory *dir;
 	struct cls_shape *wide;
+	uint32_t salt; /* tables below one another have different hashes; of a root 0 */
 	uint8_t n_words;
 	uint8_t word[CLS_TABLE_WORDS];
 	uint32_t mask[CLS_TABLE_WORDS];
@@ -146,6 +147,7 @@ struct classifier {
 	uint32_t n_retired;
 	size_t retired_bytes;
 	struct cls_retired *spare;
+	uint32_t salts;
 	uint32_t outstanding; /* retired lists that wait for readers */
 	size_t bytes;	      /* given out by malloc() for shapes and entries */
 };
@@ -179,13 +181,15 @@ static inline uint64_t cls_hash_fold(uint64_t a, uint64_t b)
 
 static inline uint64_t cls_hash_pair(const uint64_t secret[2], uint32_t a, uint32_t b)
 {
-	return cls_hash_fold(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
+	uint64_t h = cls_hash_fold(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
+	/* Directories look at the highest bits, which need all others in them. */
+	return (h ^ h >> 32) * secret[1];
 }
 
 static inline uint64_t cls_table_hash(const uint64_t secret[2], const struct cls_table *t,
 				      const uint32_t *w)
 {
-	uint64_t h = 0;
+	uint64_t h = t->salt;
 	for (unsigned i = 0; i < t->n_words; i += 2) {
 		uint32_t a = w[t->word[i]] & t->mask[i];
 		uint32_t b = i + 1 < t->n_words ? w[t->word[i + 1]] & t->mask[i + 1] : 0;
@@ -272,6 +276,12 @@ unsigned cls_table_choose(const struct cls_item *items, unsigned n, struct cls_t
 int cls_table_init(struct classifier *c, struct cls_table *t); /* 0 or -ENOMEM */
 bool cls_table_fits(const struct cls_table *t, const struct cls_form *f);
 
+/*
+ * The entries below a shape, and one more if it is not NULL, in order and once each. To be freed;
+ * NULL without memory.
+ */
+struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape *s,
+			      const struct cls_item *more, unsigned *n);
 void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls_item *item);
 /* A leaf of n items in order of rank; pick[] says which. */
 struct cls_leaf *cls_leaf_build(struct classifier *c, bool ipv4, const struct cls_item *items,

@@ -8,6 +8,8 @@
  * leaf of a single slot is full; but never beyond the number of entries, and not for entries whose
  * hashes are equal: these get a shape of their own below the slot.
  */
+#include <stdlib.h>
+
 #include "acl/classifier_internal.h"
 
 enum { DIRECTORY_MIN = 8, DEPTH_MAX = 30 };
@@ -19,6 +21,8 @@ struct cls_table *cls_table_new(struct classifier *c)
 		cls_shape_free(c, &t->shape);
 		return NULL;
 	}
+	if (t)
+		t->salt = ++c->salts;
 	return t;
 }
 
@@ -117,6 +121,68 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
 	return 1;
 }
 
+/*
+ * The same for a shape of more entries, within the directory that there is: what was shaped when it
+ * was smaller. Afterwards the shape has a deeper place, whether or not it could be halved.
+ */
+static int halve_shape(struct classifier *c, bool ipv4, struct cls_table *t, struct cls_shape *s,
+		       uint64_t hash, unsigned level)
+{
+	unsigned n, low = 0, depth = s->depth, at;
+	uint64_t differ = 0;
+	struct cls_item *items = cls_items_of(c, ipv4, s, NULL, &n);
+	struct cls_shape *half[2] = {NULL, NULL};
+
+	if (!items)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		differ |= hash_of(c, t, &items[i].form) ^ hash;
+	at = differ ? (unsigned)__builtin_clzll(differ) + 1 : DEPTH_MAX;
+	if (at <= depth || at > t->dir->shape.n) {
+		/* All are in one slot, or were so before: nothing to halve. */
+		for (unsigned d = depth + 1; at > depth && d <= t->dir->shape.n; d++)
+			fill(t->dir, hash ^ UINT64_C(1) << (64 - d), d, NULL);
+		s->depth = t->dir->shape.n;
+		free(items);
+		return 0;
+	}
+	/* Those of the lower half to the front, both in order. */
+	struct cls_item *sorted = malloc((n + 1) * sizeof(*sorted));
+	for (unsigned up = 0, k = 0; sorted && up < 2; up++)
+		for (unsigned i = 0; i < n; i++)
+			if ((hash_of(c, t, &items[i].form) >> (64 - at) & 1) == up) {
+				sorted[k++] = items[i];
+				low += !up;
+			}
+	free(items);
+	if (sorted && low)
+		half[0] = cls_shape_build(c, ipv4, sorted, low, level);
+	if (sorted && low < n)
+		half[1] = cls_shape_build(c, ipv4, sorted + low, n - low, level);
+	free(sorted);
+	if ((low && !half[0]) || (low < n && !half[1])) {
+		cls_tree_free(c, half[0]);
+		cls_tree_free(c, half[1]);
+		return -ENOMEM;
+	}
+	uint64_t bit = UINT64_C(1) << (64 - at);
+	for (unsigned up = 0; up < 2; up++) {
+		if (half[up])
+			half[up]->depth = (uint8_t)at;
+		fill(t->dir, up ? hash | bit : hash & ~bit, at, half[up]);
+	}
+	for (unsigned d = depth + 1; d < at; d++)
+		fill(t->dir, hash ^ UINT64_C(1) << (64 - d), d, NULL);
+	cls_tree_retire(c, s);
+	return 0;
+}
+
+static bool wants_halving(const struct cls_table *t, const struct cls_shape *s)
+{
+	return (s->kind == CLS_SPLIT || s->kind == CLS_CHAIN) && s->n <= CLS_GATHER_MAX &&
+	       s->depth < t->dir->shape.n;
+}
+
 int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
 		     const struct cls_item *item, unsigned level)
 {
@@ -137,6 +203,12 @@ int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
 				return err;
 			if (err)
 				continue;
+		}
+		if (old && wants_halving(t, old)) {
+			err = halve_shape(c, ipv4, t, old, hash, level);
+			if (err)
+				return err;
+			continue;
 		}
 		/* A slot of our own: what it leads to may be in several. */
 		err = cls_slot_insert(c, ipv4, &now, item, level);

@@ -168,9 +168,8 @@ static int by_rank(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The entries below a shape and one more, in order and once each. NULL without memory. */
-static struct cls_item *items_of(struct classifier *c, bool ipv4, struct cls_shape *s,
-				 const struct cls_item *more, unsigned *n)
+struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape *s,
+			      const struct cls_item *more, unsigned *n)
 {
 	struct gathering g = {.c = c};
 	struct cls_item *items = NULL;
@@ -185,13 +184,13 @@ static struct cls_item *items_of(struct classifier *c, bool ipv4, struct cls_sha
 		for (unsigned i = 0; i < g.n; i++) {
 			if (i && g.found[i].entry == g.found[i - 1].entry)
 				continue;
-			if (!placed && more->rank < g.found[i].rank) {
+			if (more && !placed && more->rank < g.found[i].rank) {
 				items[count++] = *more;
 				placed = true;
 			}
 			cls_item_make(c, g.found[i].entry, ipv4, &items[count++]);
 		}
-		if (!placed)
+		if (more && !placed)
 			items[count++] = *more;
 	}
 	free(g.found);
@@ -205,7 +204,7 @@ static int reshape(struct classifier *c, bool ipv4, struct cls_shape **slot,
 {
 	struct cls_shape *old = *slot;
 	unsigned n;
-	struct cls_item *items = items_of(c, ipv4, old, item, &n);
+	struct cls_item *items = cls_items_of(c, ipv4, old, item, &n);
 	struct cls_shape *s = items ? cls_shape_build(c, ipv4, items, n, level) : NULL;
 
 	free(items);
