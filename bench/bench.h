@@ -40,6 +40,8 @@ void bench_row(const char *subject, const char *figure, const char *who, double 
 /* That of several runs: their median, which is returned, the least and the most. Sorts them. */
 double bench_runs(const char *subject, const char *figure, const char *who, double *v, size_t n,
 		  const char *unit);
+/* The value of a row that was reported; 0 if it was not. */
+double bench_value(const char *subject, const char *figure, const char *who);
 /* What is to hold: at most `most`. All of them are listed at the end. */
 void bench_target(const char *figure, double value, double most, const char *unit);
 /* Says why rows are not there. */

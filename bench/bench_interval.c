@@ -251,6 +251,26 @@ static void updates(struct input *in, struct set *s, struct rte_fib *f)
 		bench_updates(in->name, "rte_fib", 2 * UPDATES, fib_update, &u);
 }
 
+static void targets(const struct input *in)
+{
+	double fib = bench_value(in->name, "lookup, burst of 64", "rte_fib");
+	char what[64];
+
+	if (fib > 0) {
+		snprintf(what, sizeof(what), "%s prefixes, lookup, burst of 64", in->name);
+		bench_target(what, bench_value(in->name, "lookup, burst of 64", "tamis") / fib, 2.5,
+			     "x rte_fib");
+	}
+	if (in->n < 1000000)
+		return;
+	bench_target("interval 1M prefixes, update, median",
+		     bench_value(in->name, "update, median", "tamis"), 3, "us");
+	bench_target("interval 1M prefixes, update, 99.9th percentile",
+		     bench_value(in->name, "update, 99.9th percentile", "tamis"), 50, "us");
+	bench_target("memory of a prefix, 1M",
+		     bench_value(in->name, "memory of an element", "tamis"), 24, "bytes");
+}
+
 void bench_interval(void)
 {
 	static const size_t sizes[] = {100000, 1000000};
@@ -263,6 +283,7 @@ void bench_interval(void)
 		if (s) {
 			lookups(&in, s, f);
 			updates(&in, s, f);
+			targets(&in);
 		}
 		set_free(s);
 		rte_fib_free(f);

@@ -25,8 +25,7 @@ static const struct noun {
 	{"sets", "growth", bench_growth},      {"sets", "load", bench_load},
 	{"sets", "interval", bench_interval},  {"sets", "interval_map", bench_interval_map},
 	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
-	{"eval", "change", bench_eval_change},
-	{"acl", "context", bench_context},
+	{"eval", "change", bench_eval_change}, {"acl", "context", bench_context},
 };
 
 /* Of group "acl": sets of classbench.h. */
@@ -38,6 +37,11 @@ static const char *const acl_sets[] = {
 static bool json;
 static unsigned n_rows;
 static const char *program;
+
+static struct reported {
+	char subject[32], figure[64], who[16];
+	double value;
+} * reported;
 
 static struct target {
 	char figure[96];
@@ -140,7 +144,25 @@ static void row(const char *subject, const char *figure, const char *who, const 
 		printf("%-20s %-46s %-9s %10.2f %s\n", subject, figure, who, value, unit);
 	}
 	fflush(stdout);
-	n_rows++;
+	reported = realloc(reported, (n_rows + 1) * sizeof(*reported));
+	if (!reported)
+		abort();
+	struct reported *r = &reported[n_rows++];
+	snprintf(r->subject, sizeof(r->subject), "%s", subject);
+	snprintf(r->figure, sizeof(r->figure), "%s", figure);
+	snprintf(r->who, sizeof(r->who), "%s", who);
+	r->value = value;
+}
+
+double bench_value(const char *subject, const char *figure, const char *who)
+{
+	for (unsigned i = n_rows; i-- > 0;) {
+		const struct reported *r = &reported[i];
+		if (!strcmp(r->subject, subject) && !strcmp(r->figure, figure) &&
+		    !strcmp(r->who, who))
+			return r->value;
+	}
+	return 0;
 }
 
 void bench_row(const char *subject, const char *figure, const char *who, double value,

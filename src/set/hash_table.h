@@ -5,7 +5,8 @@
  * Extendible hashing (Fagin et al., 1979) with the directory and segments of Dash (Lu et al.,
  *2020):
  *
- *	root: secret, directory of 2^depth entries, by the highest bits of the hash
+ *	root: secret, directory of 2^depth entries, by the highest bits of the hash, and behind
+ *	      its entries parts for further bits where there are many segments
  *	  -> segment: 1 to 128 buckets; several entries may lead to the same one
  *	       bucket: one cache line: a head and 15 tags of 32 bits
  *	       keys: 8, 16, .. bytes a slot, where the key is longer than 4 bytes
@@ -39,8 +40,8 @@
  * view is gone; what is in one still stands.
  *
  * Writers: a spin lock a segment, held for a few stores, or while a segment is built anew (at most
- * 1,920 slots: some 20 us). Above it the table's lock for directory and due times, held for a few
- * stores or one doubling of the directory. Order: segment, table. Any number of threads may change
+ * 1,920 slots: some 10 us). Above it the table's lock for directory and due times, held for a few
+ * stores or one doubling of a part of the directory, 8 KiB at most. Order: segment, table. Any number of threads may change
  * a table; a transaction, and reading it other than by lookup, belong to one thread.
  *
  * Cost: lookup one line for a miss, one to three for a hit; adding and deleting O(1), amortised,
@@ -48,8 +49,9 @@
  * column 8 / 0.65 at most. A segment that would not hold its keys at its largest, which
  * a random hash does not do, raises an alarm: the table gets a new secret and is built anew.
  *
- * Expiry: segments stand in a heap by the earliest expiry in them. hash_table_expire() scans the
- * segments that are due: what it costs depends on those, not on the table.
+ * Expiry: segments stand in a heap by the earliest expiry in them, and have the earliest of each
+ * four buckets. hash_table_expire() looks at those that are due: what it costs depends on what has
+ * expired, not on the table.
  */
 #ifndef TAMIS_HASH_TABLE_H
 #define TAMIS_HASH_TABLE_H
