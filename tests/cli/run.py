@@ -424,7 +424,7 @@ def acls_and_rules():
     written("out.vpp", "set acl-plugin acl index 1 permit proto 6\nset acl-plugin interface out0 output acl 1\n"
                        "show acl-plugin interface\n")
     written("count.nft", "table inet t { chain c { type filter hook forward priority 0; ip version 4 counter\n"
-                         "ip6 version 6 counter } }\n")
+                         "ip6 version 6 counter; }; }\n")
     alone = json.loads(tamis("replay", "-f", "count.nft", "--iif", "in0", "--oif", "out0", "--json", CAPTURE)[0])
     first = json.loads(tamis("replay", "-f", "count.nft", "--acl", "in.vpp", "--iif", "in0", "--oif", "out0", "--json",
                              CAPTURE)[0])

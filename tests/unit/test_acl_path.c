@@ -144,7 +144,7 @@ static void order_of_things(void **state)
 	struct world x;
 
 	world_begin(&x, "table ip t { chain c { type filter hook forward priority 0; "
-			"tcp dport 80 counter; tcp sport 1001 drop; } }");
+			"tcp dport 80 counter; tcp sport 1001 drop; }; }");
 	/* Nothing bound: all passes. */
 	assert_true(passes(&x, &ssh, x.wan, x.lan, 0));
 	acl(&x, 0, &web, 1);
