@@ -460,6 +460,8 @@ struct set_decl {
 	struct loc type_loc, loc; /* loc: of what the checks say of it as a whole */
 };
 
+enum { GENEVE_OPTIONS_MAX = 63 }; /* what fits into a header, RFC 8926, 3.4 */
+
 enum tunnel_kind { TUNNEL_PLAIN, TUNNEL_VXLAN, TUNNEL_ERSPAN, TUNNEL_GENEVE };
 
 struct tunnel_option {

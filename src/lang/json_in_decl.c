@@ -314,6 +314,8 @@ static void tunnel_kind(struct json_in *in, json_t *o, struct obj_decl *d)
 	v = json_need(in, o, "tunnel");
 	json_enter(in, "tunnel", 0);
 	if (d->tunnel.kind == TUNNEL_GENEVE) {
+		if (json_array_size(v) > GENEVE_OPTIONS_MAX)
+			json_fail(in, "too many options, at most %d", GENEVE_OPTIONS_MAX);
 		json_each(in, v, tunnel_option_item, d);
 	} else if (d->tunnel.kind == TUNNEL_VXLAN) {
 		json_members(in, v, "gbp");

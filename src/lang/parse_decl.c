@@ -206,6 +206,7 @@ void parse_chain_block(struct parser *p, struct cmd *chain, struct cmd_list *rul
 struct set_body {
 	struct cmd *set;
 	struct cmd_list *elements;
+	struct stmt **last; /* where the next statement is linked */
 };
 
 static void parse_type(struct parser *p, struct set_type *t)
@@ -321,14 +322,11 @@ static void parse_elements(struct parser *p, struct set_body *b)
 		cmd_list_add(b->elements, c);
 }
 
-static void parse_set_stmts(struct parser *p, struct set_decl *d)
+static void parse_set_stmts(struct parser *p, struct set_body *b)
 {
-	struct stmt **last = &d->stmts;
-	while (*last)
-		last = &(*last)->next;
 	while (token_is_stateful(p)) {
-		*last = parse_stateful(p);
-		last = &(*last)->next;
+		*b->last = parse_stateful(p);
+		b->last = &(*b->last)->next;
 	}
 }
 
@@ -372,7 +370,7 @@ static void set_item(struct parser *p, void *arg)
 	default:
 		if (!token_is_stateful(p))
 			parse_syntax_error(p, NULL);
-		parse_set_stmts(p, d);
+		parse_set_stmts(p, b);
 		break;
 	}
 	parse_end_of_item(p);
@@ -380,8 +378,9 @@ static void set_item(struct parser *p, void *arg)
 
 void parse_set_block(struct parser *p, struct cmd *set, struct cmd_list *elements)
 {
-	struct set_body b = {set, elements};
+	struct set_body b = {set, elements, NULL};
 	set->set_decl = arena_new(p->a, struct set_decl);
+	b.last = &set->set_decl->stmts;
 	set->set_decl->flags = set->obj == CO_MAP ? SETF_MAP : 0;
 	set->set_decl->type_loc = token_loc(p);
 	set->set_decl->loc = parse_block(p, set_item, &b);

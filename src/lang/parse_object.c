@@ -146,7 +146,13 @@ static void erspan_item(struct parser *p, void *arg)
 static void geneve_item(struct parser *p, void *arg)
 {
 	struct obj_decl *d = arg;
-	struct tunnel_option *o = arena_new(p->a, struct tunnel_option);
+	struct tunnel_option *o = arena_new(p->a, struct tunnel_option),
+			     **last = &d->tunnel.options;
+	unsigned n = 0;
+	for (; *last; n++)
+		last = &(*last)->next;
+	if (n >= GENEVE_OPTIONS_MAX)
+		parse_error(p, token_loc(p), "too many options, at most %d", GENEVE_OPTIONS_MAX);
 	token_expect_word(p, "class");
 	o->class = (uint16_t)parse_number_max(p, UINT16_MAX);
 	token_expect_word(p, "opt-type");
@@ -154,9 +160,6 @@ static void geneve_item(struct parser *p, void *arg)
 	token_expect_word(p, "data");
 	o->data = parse_string(p);
 	parse_end_of_item(p);
-	struct tunnel_option **last = &d->tunnel.options;
-	while (*last)
-		last = &(*last)->next;
 	*last = o;
 }
 
@@ -268,8 +271,8 @@ static void object_item(struct parser *p, void *arg)
 	if (!object_line(p, d))
 		parse_syntax_error(p, NULL);
 	/* The others' lines may follow each other, as nft has it. */
-	if (d->kind == OBJ_CT_HELPER || d->kind == OBJ_CT_TIMEOUT || d->kind == OBJ_CT_EXPECTATION ||
-	    d->kind == OBJ_TUNNEL)
+	if (d->kind == OBJ_CT_HELPER || d->kind == OBJ_CT_TIMEOUT ||
+	    d->kind == OBJ_CT_EXPECTATION || d->kind == OBJ_TUNNEL)
 		parse_end_of_item(p);
 }
 

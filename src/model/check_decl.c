@@ -8,6 +8,8 @@
 #include "model/check_internal.h"
 
 enum { CONNTRACK_PRIORITY = -200, UDP = 17 };
+/* As the kernel has them. */
+enum { DEVICES_MAX = 256, SET_STMTS_MAX = 2 };
 
 #define HOOK(h) (1u << HOOK_##h)
 
@@ -87,6 +89,8 @@ static int policy_check(struct eval *ev, struct chain_decl *d)
 
 static int devices_check(struct eval *ev, struct expr_list *l, struct loc loc)
 {
+	if (l->n > DEVICES_MAX)
+		return kernel_error(ev, loc, "File too large");
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct expr *e = l->items[i];
 		struct set_type want = type_single(&type_ifname, IFNAME_MAX * 8);
@@ -194,6 +198,7 @@ static int set_check(struct eval *ev, struct set_decl *d, struct loc loc)
 {
 	bool map = d->flags & (SETF_MAP | SETF_OBJECT);
 	const char *what = map ? "map" : "set";
+	unsigned stmts = 0;
 	int err = typeof_check(ev, &d->key);
 
 	if (!err)
@@ -223,6 +228,9 @@ static int set_check(struct eval *ev, struct set_decl *d, struct loc loc)
 		return kernel_error(ev, loc, "Invalid argument");
 	if ((d->flags & SETF_DYNAMIC) && (d->flags & SETF_INTERVAL))
 		return kernel_error(ev, loc, "Operation not supported");
+	for (const struct stmt *s = d->stmts; s; s = s->next)
+		if (++stmts > SET_STMTS_MAX)
+			return kernel_error(ev, loc, "Argument list too long");
 	return stmts_check(ev, d->stmts);
 }
 
