@@ -81,15 +81,39 @@ static int load(struct tamis *t, apply_fn apply, struct source_set *sources, int
 	return err;
 }
 
+/* The files that are taken for rulesets by mistake most often would give a message for each byte.
+ */
+static int ruleset_source(struct source_set *sources, int src)
+{
+	struct source *s = &sources->sources.items[src - 1];
+	static const uint8_t starts[][4] = {{0xd4, 0xc3, 0xb2, 0xa1}, {0xa1, 0xb2, 0xc3, 0xd4},
+					    {0x4d, 0x3c, 0xb2, 0xa1}, {0xa1, 0xb2, 0x3c, 0x4d},
+					    {0x0a, 0x0d, 0x0d, 0x0a}, {0x1f, 0x8b, 0x08, 0x00},
+					    {0x1f, 0x8b, 0x08, 0x08}};
+
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++)
+		if (s->len >= sizeof(starts[i]) && !memcmp(s->text, starts[i], sizeof(starts[i])))
+			break;
+	if (i == ARRAY_SIZE(starts))
+		return src;
+	s->kind = SOURCE_JSON;
+	return diag_error(sources, (struct loc){(uint32_t)src, 0, 0},
+			  "a capture or a compressed file, not a ruleset");
+}
+
 static int load_file(struct tamis *t, apply_fn apply, const char *path,
 		     const struct tamis_load_options *options, char **output, char **messages)
 {
 	struct source_set sources;
-	int err;
+	int err, src;
 
 	source_set_init(&sources);
-	err = load(t, apply, &sources, source_add_file(&sources, path, LOC_NONE), options, output,
-		   messages);
+	src = source_add_file(&sources, path, LOC_NONE);
+	if (src > 0)
+		src = ruleset_source(&sources, src);
+	err = load(t, apply, &sources, src, options, output, messages);
 	source_set_free(&sources);
 	return err;
 }

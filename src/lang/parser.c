@@ -227,15 +227,19 @@ void parse_oom(struct parser *p)
 	longjmp(*p->a->on_oom, 1);
 }
 
-/* One text from its first token to its end. */
-static void parse_source(struct parser *p, int src)
+/* One text from its first token to its end; of a variable on the command line that is its -D. */
+static void parse_source(struct parser *p, int src, bool define)
 {
 	const struct source *s = source_at(p->sources, (uint32_t)src);
-	p->in = (struct input){s->text, (uint32_t)s->len, 0, (uint32_t)src};
+	p->in = (struct input){s->text, (uint32_t)s->len, define ? 2 : 0, (uint32_t)src};
 	p->nodes_max += (uint64_t)s->len * VARIABLE_NODES_PER_BYTE;
 	p->tok = (struct token){0};
 	p->tok_src = (uint32_t)src;
-	token_next(p);
+	if (define)
+		p->tok = (struct token){
+			.type = T_WORD, .kw = KW_REDEFINE, .text = s->text, .len = 2, .end = 2};
+	else
+		token_next(p);
 	parse_items(p, parse_line, NULL, true);
 }
 
@@ -243,13 +247,13 @@ static int parse_defines(struct parser *p)
 {
 	const char *const *d = p->options ? p->options->defines : NULL;
 	for (; d && *d; d++) {
-		char *text = arena_printf(&p->sources->arena, "redefine %s\n", *d);
+		char *text = arena_printf(&p->sources->arena, "-D %s\n", *d);
 		int src = text ? source_add(p->sources, SOURCE_STRING, "-D", text, strlen(text),
 					    LOC_NONE)
 			       : -ENOMEM;
 		if (src < 0)
 			return src;
-		parse_source(p, src);
+		parse_source(p, src, true);
 	}
 	return 0;
 }
@@ -267,7 +271,7 @@ static int run(struct parser *p, int src)
 		scope_open(p);
 		ret = parse_defines(p);
 		if (!ret)
-			parse_source(p, src);
+			parse_source(p, src, false);
 	}
 	arena_on_oom(p->a, outer);
 	scopes_free(p);

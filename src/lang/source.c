@@ -200,6 +200,16 @@ static void print_includes(const struct source_set *s, struct loc at, struct str
 	}
 }
 
+/* What a file holds must not steer a terminal; a byte stays a column. */
+static void print_text(struct strbuf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		uint8_t c = (uint8_t)text[i];
+
+		strbuf_putc(out, (c < ' ' && c != '\t' && c != '\n') || c == 0x7f ? '?' : text[i]);
+	}
+}
+
 /* The line, and a second one that marks the places. */
 static void print_line(const struct source *src, const struct spot *p, const struct spot *second,
 		       struct strbuf *out)
@@ -213,7 +223,7 @@ static void print_line(const struct source *src, const struct spot *p, const str
 	const char *line = src->text + start;
 	size_t len = strcspn(line, "\n");
 	len = MIN(len, (size_t)LINE_SHOWN_MAX);
-	strbuf_add(out, line, len);
+	print_text(out, line, len);
 	strbuf_putc(out, '\n');
 	unsigned end = MAX(p->last, second ? second->last : 0);
 	for (unsigned c = 1; c <= end; c++) {
@@ -247,7 +257,11 @@ static void print_one(const struct source_set *s, const struct diag *d, struct c
 {
 	const struct source *src = source_at(s, d->loc.src);
 	if (!src || src->kind == SOURCE_JSON) {
-		strbuf_printf(out, "internal:0:0-0: Error: %s\n\n", d->text);
+		if (src)
+			strbuf_printf(out, "%s: ", src->name);
+		strbuf_puts(out, "Error: ");
+		print_text(out, d->text, strlen(d->text));
+		strbuf_putc(out, '\n');
 		return;
 	}
 	struct spot p = spot_of(c, src, d->loc), second;
@@ -255,7 +269,9 @@ static void print_one(const struct source_set *s, const struct diag *d, struct c
 		print_includes(s, src->included_at, out);
 		strbuf_printf(out, "%s:%u:%u-%u: ", src->name, p.line, p.first, p.last);
 	}
-	strbuf_printf(out, "Error: %s\n", d->text);
+	strbuf_puts(out, "Error: ");
+	print_text(out, d->text, strlen(d->text));
+	strbuf_putc(out, '\n');
 	bool same = d->second.src == d->loc.src;
 	if (same)
 		second = spot_of(c, src, d->second);

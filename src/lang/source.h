@@ -35,7 +35,7 @@ struct loc loc_join(struct loc a, struct loc b);
 enum source_kind {
 	SOURCE_FILE,   /* messages say FILE:LINE:COL-COL: */
 	SOURCE_STRING, /* a command line: messages say nothing in front */
-	SOURCE_JSON,   /* messages say internal:0:0-0: */
+	SOURCE_JSON,   /* places say nothing to a reader: messages say FILE: */
 };
 
 struct source {

@@ -592,7 +592,7 @@ static void fails(const char *json, const char *message)
 		print_error("%s\n  got  %s\n  want %s\n", json, strbuf_str(&t.messages), message);
 	assert_int_equal(t.err, -EINVAL);
 	assert_non_null(strstr(strbuf_str(&t.messages), message));
-	assert_non_null(strstr(strbuf_str(&t.messages), "internal:0:0-0: Error: "));
+	assert_non_null(strstr(strbuf_str(&t.messages), "j: Error: "));
 	parsed_free(&t);
 }
 

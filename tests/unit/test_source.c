@@ -113,8 +113,8 @@ static void test_kinds(void **state)
 	diag_error(&s, find(&s, json, "{"), "what");
 	diag_error(&s, LOC_NONE, "nowhere");
 	expect_print(&s, "Error: what\nadd foo\n    ^^^\n"
-			 "internal:0:0-0: Error: what\n\n"
-			 "internal:0:0-0: Error: nowhere\n\n");
+			 "b.nft: Error: what\n"
+			 "Error: nowhere\n");
 }
 
 static void test_long_line_is_cut(void **state)
