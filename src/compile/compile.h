@@ -32,6 +32,7 @@ enum compile_note_kind {
 	COMPILE_NO_VALUE,  /* an expression that no packet has a value for here: its rule never
 			      matches */
 	COMPILE_NO_EFFECT, /* a statement that is passed over */
+	COMPILE_LOCAL,	   /* no value unless the caller knows the host's addresses */
 	COMPILE_NAT,	   /* nat: the address stays, the chain ends as the kernel would end it */
 };
 

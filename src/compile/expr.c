@@ -319,6 +319,21 @@ static const struct prog_expr *hash(struct build *b, const struct expr *e)
 	return p;
 }
 
+/* The type of an address anywhere; where a packet goes and from where it might come is not known.
+ */
+static const struct prog_expr *fib(struct build *b, const struct expr *e)
+{
+	enum { TYPE = 2 };
+	struct prog_expr *p;
+
+	if (e->fib.result != TYPE || (e->fib.flags != FIB_SADDR && e->fib.flags != FIB_DADDR))
+		return no_value(b, e, "fib");
+	build_note(b, COMPILE_LOCAL, "fib type");
+	p = expr_make(b, PX_FIB, e->bits);
+	p->fib.source = e->fib.flags == FIB_SADDR;
+	return p;
+}
+
 const struct prog_expr *expr_build(struct build *b, const struct expr *e)
 {
 	switch ((enum expr_kind)e->kind) {
@@ -349,7 +364,7 @@ const struct prog_expr *expr_build(struct build *b, const struct expr *e)
 	case EX_SOCKET:
 		return no_value(b, e, "socket");
 	case EX_FIB:
-		return no_value(b, e, "fib");
+		return fib(b, e);
 	case EX_OSF:
 		return no_value(b, e, "osf");
 	case EX_XFRM:

@@ -38,6 +38,8 @@ static const char *note_text(enum compile_note_kind kind)
 		return "is not evaluated, a rule with it never matches";
 	case COMPILE_NO_EFFECT:
 		return "is not evaluated, a rule with it goes on without it";
+	case COMPILE_LOCAL:
+		return "is not evaluated without local prefixes, a rule with it never matches";
 	case COMPILE_NAT:
 		return "does not change the packet, its verdict stands";
 	}
@@ -48,7 +50,7 @@ static void note(void *arg, const struct compile_note *n)
 {
 	struct tamis *t = arg;
 
-	if (t->notes)
+	if (t->notes && !(n->kind == COMPILE_LOCAL && t->local.n))
 		strbuf_printf(t->notes, "Warning: '%s' %s\n", n->what, note_text(n->kind));
 }
 

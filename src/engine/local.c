@@ -96,3 +96,11 @@ void local_find(const struct local *l, const struct burst *b, burst_mask *to, bu
 		*from |= set_lookup(l->ip6, b->saddr, sizeof(b->saddr[0]), ip6, b->time, NULL);
 	}
 }
+
+bool local_has(const struct local *l, const struct burst *b, unsigned i, bool source)
+{
+	struct set *s = b->has[HAS_IPV4] >> i & 1 ? l->ip : l->ip6;
+	const uint8_t(*keys)[16] = source ? b->saddr : b->daddr;
+
+	return s && set_lookup(s, keys, sizeof(keys[0]), UINT64_C(1) << i, b->time, NULL);
+}

@@ -21,5 +21,7 @@ void local_free(struct local *l);
 int local_add(struct local *l, const char *prefix);
 /* The packets of b whose destination is local, and those whose source is. b is parsed. */
 void local_find(const struct local *l, const struct burst *b, burst_mask *to, burst_mask *from);
+/* Whether packet i of b, an IP packet, goes to or comes from here. */
+bool local_has(const struct local *l, const struct burst *b, unsigned i, bool source);
 
 #endif

@@ -59,6 +59,7 @@ enum prog_expr_kind {
 	PX_MAP,	   /* map */
 	PX_NUMGEN, /* numgen */
 	PX_HASH,   /* hash: jhash, symhash */
+	PX_FIB,	   /* fib: the type of an address, as far as the caller knows the host's */
 	PX_NONE,   /* no packet has a value */
 };
 
@@ -179,6 +180,9 @@ struct prog_expr {
 			uint32_t mod, offset, seed;
 			bool has_seed; /* false: the evaluator's own */
 		} hash;
+		struct {
+			bool source;
+		} fib;
 	};
 };
 

@@ -604,6 +604,40 @@ static burst_mask read_const(const struct prog_expr *e, burst_mask mask, struct 
 	return mask;
 }
 
+/* Types of addresses, with nft's values. What no route names is taken for the next host's. */
+enum fib_type { FIB_UNSPEC, FIB_UNICAST, FIB_LOCAL, FIB_BROADCAST, FIB_MULTICAST = 5 };
+
+static enum fib_type fib_type(struct eval *ev, unsigned i, bool source)
+{
+	static const uint8_t loopback6[16] = {[15] = 1}, any[16], all4[] = {255, 255, 255, 255};
+	const struct eval_ops *ops = ev->in->ops;
+	const uint8_t *a = source ? ev->b->saddr[i] : ev->b->daddr[i];
+	bool ip4 = ev->b->has[HAS_IPV4] & bit_of(i);
+
+	if (ip4 ? a[0] == 127 : !memcmp(a, loopback6, 16))
+		return FIB_LOCAL;
+	if (ip4 ? a[0] >> 4 == 14 : a[0] == 0xff)
+		return FIB_MULTICAST;
+	if (ip4 && (!memcmp(a, all4, 4) || !memcmp(a, any, 4)))
+		return FIB_BROADCAST;
+	if (!ip4 && !memcmp(a, any, 16))
+		return FIB_UNSPEC;
+	return ops->local(ops->arg, ev->b, i, source) ? FIB_LOCAL : FIB_UNICAST;
+}
+
+static burst_mask read_fib(struct eval *ev, const struct prog_expr *e, burst_mask mask,
+			   struct column *c)
+{
+	unsigned i;
+
+	if (!ev->in->ops || !ev->in->ops->local)
+		return 0;
+	mask &= ev->b->has[HAS_IPV4] | ev->b->has[HAS_IPV6];
+	burst_foreach (mask, i)
+		c->num[i] = fib_type(ev, i, e->fib.source);
+	return mask;
+}
+
 burst_mask value_read(struct eval *ev, const struct prog_expr *e, burst_mask mask, unsigned depth,
 		      const struct column **out)
 {
@@ -637,6 +671,8 @@ burst_mask value_read(struct eval *ev, const struct prog_expr *e, burst_mask mas
 		return read_numgen(ev, e, mask, c);
 	case PX_HASH:
 		return read_hash(ev, e, mask, depth, c);
+	case PX_FIB:
+		return read_fib(ev, e, mask, c);
 	case PX_NONE:
 		break;
 	}

@@ -8,7 +8,7 @@ What the router itself would answer is dropped before conntrack, and what it for
 end, so that both sides see the same packets.
 
 A case is NAME.nft; comment lines at its top say `# path: input|forward|ingress|bridge|output`, `# packets:
-STREAM...`. For `bridge` in0 and in1 are ports of a bridge; for `output` the packets are the router's own.
+STREAM...`, `# local: ADDRESS...` (for tamis). For `bridge` in0 and in1 are ports of a bridge; for `output` the packets are the router's own.
 Rules with a `counter` are compared: it stands behind all matches and before the verdict. Prints TAP.
 """
 import ctypes
@@ -174,8 +174,10 @@ def kernel_counters(path, frames, mode):
     return rules, sets
 
 
-def tamis_counters(tamis, path, capture, mode):
+def tamis_counters(tamis, path, capture, mode, local):
     args = [tamis, "replay", "-f", path, "--json", "--path", mode]
+    for address in local:
+        args += ["--local", address]
     if mode in ("forward", "bridge"):
         args += ["--oif", "in1"]
     if mode == "output":
@@ -207,7 +209,8 @@ def compare(tamis, path, work):
     capture = os.path.join(work, "packets.pcapng")
     packets.write_pcapng(capture, frames, ("in0", "in1"))
     theirs, their_sets = kernel_counters(path, frames, mode)
-    ours, texts, our_sets = tamis_counters(tamis, path, capture, "input" if mode == "ingress" else mode)
+    ours, texts, our_sets = tamis_counters(tamis, path, capture, "input" if mode == "ingress" else mode,
+                                         head.get("local", "").split())
     wrong = []
     their_chains, our_chains = by_chain(theirs), by_chain(ours, texts)
     if their_chains.keys() != our_chains.keys():

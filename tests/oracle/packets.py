@@ -398,6 +398,14 @@ def sent():
         yield send4(a, b, 1, icmp(8, 0, struct.pack("!HH", n, 1)), ident=n + 1000)
 
 
+def sent_to_many():
+    """Datagrams to addresses of all types. Those that a host drops before any rule are not among them."""
+    for n, to in enumerate(("192.0.2.1", "198.18.0.1", "192.0.2.77", "8.8.8.8", "224.0.0.5", "239.1.2.3", "255.255.255.255")):
+        yield udp4("192.0.2.9", to, 3000 + n, 53)
+    for n, to in enumerate(("2001:db8::1", "2001:db8:1::1", "2001:db8::77", "2001:db8:ffff::1", "ff02::5")):
+        yield udp6("2001:db8::9", to, 3000 + n, 53)
+
+
 def one_way():
     """Two packets of each of many flows through the router, no answers: what translation does not tear apart."""
     for n in range(12):
@@ -411,7 +419,7 @@ def one_way():
 
 STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
                                    extension_headers, ip_options, tcp_options, sctp_dccp, other_protocols,
-                                   ext_headers6, fragments, connections, bridged, sent, one_way)}
+                                   ext_headers6, fragments, connections, bridged, sent, one_way, sent_to_many)}
 
 
 def block(kind, body):

@@ -25,7 +25,7 @@ struct world {
 
 static void note(void *arg, const struct compile_note *n)
 {
-	static const char *const kinds[] = {"no value", "no effect", "nat"};
+	static const char *const kinds[] = {"no value", "no effect", "local", "nat"};
 	struct world *w = arg;
 
 	strbuf_printf(&w->said, "%s: %s\n", n->what, kinds[n->kind]);
@@ -481,6 +481,7 @@ static void test_notes(void **state)
 	udp(w, 1, 2, 3);
 	run(w);
 	assert_string_equal(strbuf_str(&w->said), "fib: no value\n"
+						  "fib type: local\n"
 						  "socket: no effect\n"
 						  "redirect: nat\n");
 	assert_int_equal(w->out.accepted, 1);
