@@ -32,7 +32,7 @@ static int list_run(const struct options *o)
 	if (!t)
 		return 1;
 	err = load_rules(t, o, 0);
-	if (!err && o->rules.n) {
+	if (!err && (o->rules.n || o->ipsets.n)) {
 		err = tamis_list(t, o->list_flags, 0, &text);
 		if (err)
 			complain("%s", strerror(-err));

@@ -45,7 +45,7 @@ static int load_list(struct tamis *t, const struct options *o, const char *text,
 	free(target);
 	fputs(strbuf_str(&messages), stderr);
 	if (err && !messages.len)
-		complain("%s: %s", text, strerror(-err));
+		complain("--load %s: %s", text, strerror(-err));
 	strbuf_free(&messages);
 	return err;
 }
@@ -104,10 +104,12 @@ static int load_file(struct tamis *t, const struct options *o, const char *path,
 	int err = again ? tamis_reload_file(t, path, &options, &output, &messages)
 			: tamis_load_file(t, path, &options, &output, &messages);
 
-	if (output && o->json)
+	if (output && (o->json || o->quiet))
 		fputs(output, stderr);
 	else if (output)
 		written = output_text(STDOUT_FILENO, output_stdout_name, output);
+	if (written == OUTPUT_GONE)
+		written = 0;
 	if (messages)
 		fputs(messages, stderr);
 	if (err && !messages)

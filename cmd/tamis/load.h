@@ -24,10 +24,10 @@
 struct tamis *engine_new(void);
 
 /*
- * Messages go to standard error, what the files' own list commands print to standard output, with
- * JSON asked for to standard error too. 0, or -errno after saying why; the first file that fails
- * is the last one read. Sets of ipset come before all rulesets, lists after
- * them, ACLs at last; the files of --ipset are one transaction.
+ * Messages go to standard error, what the files' own list commands print to standard output; to
+ * standard error too where that is kept for JSON or a capture, or nothing is wanted there. 0, or
+ * -errno after saying why; the first file that fails is the last one read. Sets of ipset come
+ * before all rulesets, lists after them, ACLs at last; the files of --ipset are one transaction.
  */
 int load_rules(struct tamis *t, const struct options *o, uint64_t now);
 

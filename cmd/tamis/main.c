@@ -30,7 +30,7 @@ static int usage_print(int fd)
 	usage(&b);
 	err = output_strbuf(fd, output_stdout_name, &b);
 	strbuf_free(&b);
-	return err ? 1 : 0;
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 static const struct command *command_find(const char *name)
@@ -44,13 +44,23 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
-static int help(const char *name)
+static bool one_of(const char *word, const char *a, const char *b, const char *c)
+{
+	return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+/* `words` are those behind `help`. */
+static int help(char **words)
 {
 	const struct command *c;
 
-	if (!name)
+	if (words[0] && words[1]) {
+		complain("%s: one word too many: help tells about one command", words[1]);
+		return 1;
+	}
+	if (!words[0] || one_of(words[0], "help", "--help", "-h"))
 		return usage_print(STDOUT_FILENO);
-	c = command_find(name);
+	c = command_find(words[0]);
 	return c ? output_print(c->help) : 1;
 }
 
@@ -62,7 +72,7 @@ static int version(void)
 	strbuf_printf(&b, "tamis %s\n", tamis_version());
 	err = output_strbuf(STDOUT_FILENO, output_stdout_name, &b);
 	strbuf_free(&b);
-	return err ? 1 : 0;
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 /* What is opened later must not take the place of a closed standard stream and get its output. */
@@ -98,12 +108,10 @@ int main(int argc, char **argv)
 		usage_print(STDERR_FILENO);
 		return 1;
 	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)
+	if (one_of(argv[1], "--version", "-v", "-V"))
 		return version();
-	if (strcmp(argv[1], "help") == 0)
-		return help(argc > 2 ? argv[2] : NULL);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return help(NULL);
+	if (one_of(argv[1], "help", "--help", "-h"))
+		return help(argv + 2);
 	c = command_find(argv[1]);
 	if (!c)
 		return 1;

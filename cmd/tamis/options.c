@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "apart.h"
 #include "output.h"
@@ -148,6 +149,16 @@ static bool reload_check(const char *text)
 	return true;
 }
 
+static bool directory_check(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return true;
+	complain("-I %s: not a directory", path);
+	return false;
+}
+
 static bool option_set(struct options *o, int value, const char *arg)
 {
 	switch (value) {
@@ -156,7 +167,7 @@ static bool option_set(struct options *o, int value, const char *arg)
 	case 'D':
 		return define_check(arg) && list_add(&o->defines, arg);
 	case 'I':
-		return list_add(&o->includes, arg);
+		return directory_check(arg) && list_add(&o->includes, arg);
 	case OPT_IPSET:
 		return list_add(&o->ipsets, arg);
 	case OPT_ACL:
@@ -226,8 +237,12 @@ static const char *options_wrong(const struct command *c, const struct options *
 {
 	unsigned n_stdin = 0;
 
-	if (!o->rules.n && !o->acls.n)
+	if (!o->rules.n && !o->acls.n && !(o->ipsets.n && !c->takes_input))
 		return "no ruleset: give one with -f FILE";
+	if (o->skip_bad && !o->lists.n)
+		return "--skip-bad is about lists: give one with --load";
+	if (o->trace_expr && !*o->trace_expr)
+		return "--trace= without an expression: --trace alone is for all packets";
 	if (c->takes_input && !o->input)
 		return "no capture file to read";
 	for (size_t i = 0; i < o->rules.n; i++)

@@ -21,10 +21,10 @@ struct text_list {
 struct options {
 	struct text_list rules, defines, includes, locals;
 	struct text_list ipsets; /* restore files */
-	struct text_list lists; /* "family table set=FILE" */
+	struct text_list lists;	 /* "family table set=FILE" */
 	struct text_list acls;	 /* files in VPP's language */
 	struct text_list reloads; /* "N=FILE" */
-	const char *input; /* the capture */
+	const char *input;	  /* the capture */
 	const char *accepted, *dropped, *log;
 	const char *iif, *oif;
 	enum tamis_path path;

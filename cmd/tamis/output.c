@@ -30,6 +30,8 @@ static int write_all(int fd, const char *name, const char *text, size_t len)
 		if (n < 0 && errno != EINTR) {
 			int err = errno;
 
+			if (err == EPIPE && fd == STDOUT_FILENO)
+				return OUTPUT_GONE;
 			complain("%s: %s", name, strerror(err));
 			return -err;
 		}
@@ -60,7 +62,9 @@ int output_strbuf(int fd, const char *name, struct strbuf *b)
 
 int output_print(const char *text)
 {
-	return output_text(STDOUT_FILENO, output_stdout_name, text) ? 1 : 0;
+	int err = output_text(STDOUT_FILENO, output_stdout_name, text);
+
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 bool paint_wanted(int fd)

@@ -8,6 +8,7 @@
 #ifndef TAMIS_CMD_OUTPUT_H
 #define TAMIS_CMD_OUTPUT_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "base/strbuf.h"
@@ -15,7 +16,11 @@
 /* "tamis: ..." and a newline on standard error. */
 void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* Writes all of text to fd; 0, or -errno after saying that `name` could not be written. */
+/*
+ * Writes all of text to fd; 0, or -errno after saying that `name` could not be written. Where the
+ * reader of standard output has gone (`| head`), OUTPUT_GONE and nothing said: that is no failure.
+ */
+enum { OUTPUT_GONE = -ECANCELED };
 int output_text(int fd, const char *name, const char *text);
 /* The same with what is in b, which is empty then. -ENOMEM if b lost something. */
 int output_strbuf(int fd, const char *name, struct strbuf *b);

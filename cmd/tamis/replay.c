@@ -24,6 +24,7 @@
 #include "report.h"
 #include "select.h"
 #include "trace.h"
+#include "unvisited.h"
 
 struct replay {
 	const struct options *o;
@@ -35,6 +36,7 @@ struct replay {
 	struct trace trace;
 	struct capture_writer *accepted, *dropped;
 	int trace_fd, log_fd; /* log_fd -1: none */
+	uint64_t selected;    /* packets that matched the expression */
 	struct progress progress;
 	struct strbuf message; /* of the capture's functions */
 	uint64_t now, elapsed_ns, begin_ns;
@@ -194,6 +196,8 @@ static int burst_judge(struct replay *r)
 		err = select_run(r->select, r->capture, r->packets, &traced);
 	if (err)
 		return complain_error(NULL, err);
+	if (r->select)
+		r->selected += (unsigned)__builtin_popcountll(traced);
 	tamis_burst_trace(r->feed.burst, traced);
 	begin = clock_ns();
 	err = tamis_burst_run(r->feed.burst);
@@ -215,6 +219,11 @@ static int lines_write(struct replay *r)
 		progress_end(&r->progress);
 	if (r->trace.out.len)
 		err = output_strbuf(r->trace_fd, output_stdout_name, &r->trace.out);
+	/* Nobody reads the trace any more: judge on if something else is to come of it. */
+	if (err == OUTPUT_GONE && (r->o->accepted || r->o->dropped || r->o->log)) {
+		tamis_trace_set(r->engine, NULL, NULL);
+		err = 0;
+	}
 	if (!err && r->trace.log.len)
 		err = output_strbuf(r->log_fd, r->o->log, &r->trace.log);
 	return err;
@@ -330,9 +339,12 @@ static int replay(struct replay *r)
 	end = capture_end(r->capture);
 	fputs(capture_warnings(r->capture), stderr);
 	limits_tell(r);
+	unvisited_tell(r->engine, r->o);
+	if (r->select && !r->selected)
+		complain("no packet matched --trace=%s", r->o->trace_expr);
 	if (!r->o->quiet)
 		err = report_print(r);
-	if (!err)
+	if (!err || err == OUTPUT_GONE)
 		err = outputs_finish(r);
 	return err ? err : end == CAPTURE_CORRUPT ? -EINVAL : 0;
 }
@@ -356,7 +368,7 @@ static int replay_run(const struct options *o)
 	free(r.packets);
 	capture_close(r.capture);
 	strbuf_free(&r.message);
-	return err ? 1 : 0;
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 static const char replay_help[] =

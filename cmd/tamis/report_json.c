@@ -42,6 +42,15 @@ static json_t *malformed_json(const struct tamis_totals *t)
 	return json_object_size(o) == n ? o : (json_decref(o), NULL);
 }
 
+static json_t *verdict_bytes_json(const struct tamis_totals *t)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "accepted",
+			 number(t->by_verdict[TAMIS_ACCEPT].bytes), "dropped",
+			 number(t->by_verdict[TAMIS_DROP].bytes), "rejected",
+			 number(t->by_verdict[TAMIS_REJECT].bytes), "queued",
+			 number(t->by_verdict[TAMIS_QUEUE].bytes));
+}
+
 static json_t *rules_json(const struct report *r)
 {
 	json_t *a = json_array();
@@ -50,12 +59,12 @@ static json_t *rules_json(const struct report *r)
 	for (size_t i = 0; i < n; i++) {
 		const struct report_rule *x = &r->rules[i];
 
-		json_array_append_new(a,
-				      json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I}", "family",
-						text(x->family), "table", text(x->table), "chain",
-						text(x->chain), "handle", number(x->handle), "rule",
-						text(x->text), "packets", number(x->packets),
-						"bytes", number(x->bytes)));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I}", "family",
+				     text(x->family), "table", text(x->table), "chain",
+				     text(x->chain), "handle", number(x->handle), "rule",
+				     text(x->text), "packets", number(x->packets), "bytes",
+				     number(x->bytes), "reached", number(x->reached)));
 	}
 	return json_array_size(a) == n ? a : (json_decref(a), NULL);
 }
@@ -83,11 +92,12 @@ static json_t *sets_json(const struct report *r)
 	for (size_t i = 0; i < r->n_sets; i++) {
 		const struct report_set *x = &r->sets[i];
 
-		json_array_append_new(
-			a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "family",
-				     text(x->family), "table", text(x->table), "name", text(x->set),
-				     "elements", number(x->elements), "hits", number(x->hits),
-				     "added", number(x->added), "expired", number(x->expired)));
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
+						   "family", text(x->family), "table",
+						   text(x->table), "name", text(x->set), "elements",
+						   number(x->elements), "hits", number(x->hits),
+						   "added", number(x->added), "expired",
+						   number(x->expired), "full", number(x->full)));
 	}
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
@@ -166,15 +176,17 @@ int report_print_json(const struct report *r, struct strbuf *out)
 {
 	const struct tamis_totals *t = &r->totals;
 	double per_packet = t->all.packets ? (double)r->elapsed_ns / (double)t->all.packets : 0.0;
-	json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f}",
-			      "packets", number(t->all.packets), "bytes", number(t->all.bytes),
-			      "accepted", number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
-			      number(t->by_verdict[TAMIS_DROP].packets), "rejected",
-			      number(t->by_verdict[TAMIS_REJECT].packets), "queued",
-			      number(t->by_verdict[TAMIS_QUEUE].packets), "malformed",
-			      malformed_json(t), "rules", rules_json(r), "chains", chains_json(r),
-			      "sets", sets_json(r), "elapsed_ns", number(r->elapsed_ns),
-			      "ns_per_packet", per_packet);
+	json_t *o = json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f, s:o, s:I, s:I, s:I}",
+		"packets", number(t->all.packets), "bytes", number(t->all.bytes), "accepted",
+		number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
+		number(t->by_verdict[TAMIS_DROP].packets), "rejected",
+		number(t->by_verdict[TAMIS_REJECT].packets), "queued",
+		number(t->by_verdict[TAMIS_QUEUE].packets), "malformed", malformed_json(t), "rules",
+		rules_json(r), "chains", chains_json(r), "sets", sets_json(r), "elapsed_ns",
+		number(r->elapsed_ns), "ns_per_packet", per_packet, "verdict_bytes",
+		verdict_bytes_json(t), "unseen", number(t->unseen.packets), "refused",
+		number(t->refused.packets), "malformed_packets", number(t->malformed_packets));
 
 	int err = add_acls(o, r);
 

@@ -13,8 +13,6 @@
 #include "output.h"
 #include "report.h"
 
-enum { RULES_SHOWN_MAX = 20 }; /* of those that never matched */
-
 static const char *const verdict_names[TAMIS_VERDICTS] = {
 	[TAMIS_ACCEPT] = "accepted",
 	[TAMIS_DROP] = "dropped",
@@ -75,6 +73,14 @@ static void print_verdicts(struct page *p, const struct tamis_totals *t)
 	}
 	strbuf_printf(p->out, "  %-9s %*" PRIu64 "  %6s  %*" PRIu64 "\n", "total", wp,
 		      t->all.packets, "", wb, t->all.bytes);
+	if (t->unseen.packets)
+		strbuf_printf(p->out, "  of the accepted %" PRIu64 " met no base chain\n",
+			      t->unseen.packets);
+	if (t->refused.packets)
+		strbuf_printf(p->out,
+			      "  of the dropped %" PRIu64 " by the checks of their headers, by no "
+			      "rule\n",
+			      t->refused.packets);
 }
 
 static void print_rule_line(struct page *p, int wp, int wb, const struct report_rule *x)
@@ -237,12 +243,8 @@ static void print_idle_rules(struct page *p, const struct report *r, bool reache
 			continue;
 		if (n++ == 0)
 			heading(p, title);
-		if (r->top && n > RULES_SHOWN_MAX)
-			continue;
 		strbuf_printf(p->out, "  %s %s %s: %s\n", x->family, x->table, x->chain, x->text);
 	}
-	if (r->top && n > RULES_SHOWN_MAX)
-		strbuf_printf(p->out, "  and %zu more\n", n - RULES_SHOWN_MAX);
 }
 
 static void print_malformed(struct page *p, const struct tamis_totals *t)

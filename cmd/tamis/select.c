@@ -15,8 +15,8 @@ struct select {
 	struct feed feed;
 };
 
-static const char skeleton[] = "table bridge trace { chain match { type filter hook prerouting "
-			       "priority 0; policy drop; }; }";
+static const char skeleton[] = "table bridge trace { chain plain { }; chain match { type filter "
+			       "hook prerouting priority 0; policy drop; }; }";
 
 static int complain_errno(int err)
 {
@@ -24,29 +24,46 @@ static int complain_errno(int err)
 	return err;
 }
 
-static int load(struct tamis *engine, const char *text, uint64_t now)
+static int load(struct tamis *engine, const char *text, uint64_t now, char **messages)
 {
 	struct tamis_load_options options = {.now = now};
-	char *messages;
-	int err = tamis_load_text(engine, NULL, text, strlen(text), &options, NULL, &messages);
 
-	if (messages)
-		fprintf(stderr, "tamis: --trace: %s", messages);
-	else if (err)
-		complain_errno(err);
-	free(messages);
-	return err;
+	return tamis_load_text(engine, NULL, text, strlen(text), &options, NULL, messages);
 }
 
+/*
+ * Once without the verdict, for the messages: the expression is a line of its own, so that they
+ * show nothing that the user did not write. Then as what it is for.
+ */
 static int rule_load(struct tamis *engine, const char *expr, uint64_t now)
 {
-	char *text;
-	int err;
+	char *plain = NULL, *whole = NULL, *messages = NULL;
+	bool said = false;
+	int err = -ENOMEM;
 
-	if (asprintf(&text, "add rule bridge trace match %s accept", expr) < 0)
-		return complain_errno(-ENOMEM);
-	err = load(engine, text, now);
-	free(text);
+	if (asprintf(&plain, "add rule bridge trace plain \\\n%s\n", expr) < 0)
+		plain = NULL;
+	if (asprintf(&whole, "add rule bridge trace match %s accept", expr) < 0)
+		whole = NULL;
+	if (plain && whole)
+		err = load(engine, skeleton, now, NULL);
+	if (!err) {
+		err = load(engine, plain, now, &messages);
+		said = messages;
+		if (messages)
+			fprintf(stderr, "tamis: --trace: %s", messages);
+	}
+	if (!err) {
+		err = load(engine, whole, now, NULL);
+		said = err == -EINVAL;
+		if (said)
+			complain("--trace=%s: not an expression", expr);
+	}
+	if (err && !said)
+		complain_errno(err);
+	free(messages);
+	free(plain);
+	free(whole);
 	return err;
 }
 
@@ -61,8 +78,6 @@ int select_new(const struct options *o, uint64_t now, struct select **out)
 	if (!s->engine)
 		goto err_free;
 	err = tamis_path_set(s->engine, TAMIS_PATH_BRIDGE);
-	if (!err)
-		err = load(s->engine, skeleton, now);
 	if (!err)
 		err = rule_load(s->engine, o->trace_expr, now);
 	if (err)

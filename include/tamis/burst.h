@@ -66,7 +66,7 @@ TAMIS_API void tamis_burst_trace(struct tamis_burst *b, uint64_t mask);
  * write to a packet, a trace or a log line found no memory. */
 TAMIS_API int tamis_burst_run(struct tamis_burst *b);
 
-/* The packets with this verdict. */
+/* The packets with this verdict: of those judged by tamis_burst_run(), none before. */
 TAMIS_API uint64_t tamis_burst_mask(const struct tamis_burst *b, enum tamis_verdict v);
 
 struct tamis_result {
@@ -77,7 +77,7 @@ struct tamis_result {
 	uint32_t priority;  /* as `meta priority set` left it */
 };
 
-/* 0, or -EINVAL if there is no packet i. */
+/* 0, or -EINVAL if there is no packet i or it is not judged yet. */
 TAMIS_API int tamis_burst_result(const struct tamis_burst *b, unsigned i, struct tamis_result *out);
 
 /*

@@ -26,6 +26,9 @@ enum { TAMIS_MALFORMED_MAX = 16 };
 
 struct tamis_totals {
 	struct tamis_count all, by_verdict[TAMIS_VERDICTS];
+	struct tamis_count refused; /* of the dropped: by what checks IP and ARP headers */
+	struct tamis_count
+		unseen; /* of the accepted: no base chain had a say, and there are no ACLs */
 	uint64_t malformed[TAMIS_MALFORMED_MAX]; /* packets by reason; one may have several */
 	uint64_t malformed_packets;		 /* with any reason */
 	uint64_t not_tracked;  /* dropped, since there were too many connections already */

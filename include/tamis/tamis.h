@@ -18,9 +18,9 @@
  * one thread at a time; different ones have nothing in common.
  *
  * Functions that can fail return 0 or a negative errno, leave what they would have written
- *untouched then, and the engine as it was. Strings handed out through `char **` belong to the
- *caller, who gives them to free(3). Strings inside structs are the library's and live as long as
- *the comment on the struct says.
+ * untouched then, and the engine as it was. Strings handed out through `char **` belong to the
+ * caller, who gives them to free(3). Strings inside structs are the library's and live as long as
+ * the comment on the struct says.
  */
 #ifndef TAMIS_PUBLIC_TAMIS_H
 #define TAMIS_PUBLIC_TAMIS_H

@@ -174,26 +174,40 @@ static bool target_split(char *text, const char *part[3])
 	return n >= 2;
 }
 
+/* What is wrong with the target, or NULL. */
+static const char *target_wrong(struct change *c, const char *target, struct change_set *set)
+{
+	char copy[TARGET_MAX];
+	const char *part[3];
+
+	if (strlen(target) >= sizeof(copy) || !target_split(strcpy(copy, target), part))
+		return "not 'family table set=FILE'";
+	switch (change_set_find(c, part[0], part[1], part[2], set)) {
+	case 0:
+		break;
+	case -ENOENT:
+		return "there is no such set in the table";
+	case -ESRCH:
+		return strcmp(part[0], "ip") ? "there is no such table"
+					     : "there is no such table in family ip";
+	default:
+		return "there is no such family; it is 'family table set=FILE'";
+	}
+	if (set->map)
+		return "a map, not a set";
+	if (set->n_fields != 1 ||
+	    (strcmp(set->type, "ipv4_addr") && strcmp(set->type, "ipv6_addr")))
+		return "a set of something else than addresses";
+	return NULL;
+}
+
 static int target_find(struct blocklist *b, struct change *c, const char *target,
 		       struct change_set *set)
 {
-	char copy[TARGET_MAX];
-	const char *part[3], *wrong = NULL;
-	bool split = strlen(target) < sizeof(copy);
+	const char *wrong = target_wrong(c, target, set);
 
-	if (split)
-		split = target_split(strcpy(copy, target), part);
-	if (!split)
-		wrong = "not 'family table set'";
-	else if (change_set_find(c, part[0], part[1], part[2], set))
-		wrong = strerror(ENOENT);
-	else if (set->map)
-		wrong = "a map, not a set";
-	else if (set->n_fields != 1 ||
-		 (strcmp(set->type, "ipv4_addr") && strcmp(set->type, "ipv6_addr")))
-		wrong = "a set of something else than addresses";
 	if (wrong) {
-		strbuf_printf(b->messages, "Error: %s: %s\n", target, wrong);
+		strbuf_printf(b->messages, "tamis: --load %s: %s\n", target, wrong);
 		return -EINVAL;
 	}
 	b->key_len = set->key_len;
@@ -232,7 +246,7 @@ static int load(struct blocklist *b, struct change *c, const char *target, const
 	if (!err) {
 		err = file_read(path, &content);
 		if (err)
-			strbuf_printf(b->messages, "Error: %s: %s\n", b->file, strerror(-err));
+			strbuf_printf(b->messages, "tamis: %s: %s\n", b->file, strerror(-err));
 	}
 	if (!err)
 		err = lines_read(b, &content);

@@ -82,6 +82,14 @@ static uint8_t *writable(void *arg, const struct burst *b, unsigned i)
 	return tb->copies[i];
 }
 
+/* eval's question. Addresses are looked at as rules left them. */
+static bool is_local(void *arg, const struct burst *b, unsigned i, bool source)
+{
+	const struct tamis_burst *tb = arg;
+
+	return local_has(&tb->engine->local, b, i, source);
+}
+
 /* Each packet's path, and the interfaces that it has on it. */
 static void paths_choose(struct tamis_burst *b)
 {
@@ -139,6 +147,10 @@ static void totals_add(struct tamis *t, const struct tamis_burst *b)
 
 		count(&t->totals.all, bytes);
 		count(&t->totals.by_verdict[verdict_of(&b->result, i)], bytes);
+		if (b->result.malformed >> i & 1)
+			count(&t->totals.refused, bytes);
+		if (b->result.accepted & ~b->result.seen & UINT64_C(1) << i)
+			count(&t->totals.unseen, bytes);
 		t->totals.malformed_packets += malformed != 0;
 		for (; malformed; malformed &= malformed - 1)
 			t->totals.malformed[__builtin_ctz(malformed)]++;
@@ -164,6 +176,7 @@ static void result_add(struct eval_result *to, const struct eval_result *r)
 	to->stolen |= r->stolen;
 	to->malformed |= r->malformed;
 	to->changed |= r->changed;
+	to->seen |= r->seen;
 }
 
 /* ACLs where the packets arrive, the ruleset, ACLs where they leave; one packet after the other
@@ -192,6 +205,8 @@ static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
 		result_add(&whole, r);
 		r->dropped = 0;
 	}
+	/* Each was before an ACL. */
+	whole.seen = all_of(&b->b);
 	acl_path_collect(acl, b->engine->now, COLLECT_BUDGET);
 	result_add(r, &whole);
 }
@@ -207,6 +222,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		.log = t->log || t->trace ? trace_log : NULL,
 		.trace = t->trace ? trace_event : NULL,
 		.writable = writable,
+		.local = t->local.n ? is_local : NULL,
 	};
 	struct eval_input in = {
 		.root = root,
@@ -239,6 +255,7 @@ int tamis_burst_run(struct tamis_burst *b)
 	t->totals.not_tracked = stats->not_tracked;
 	t->totals.too_deep = stats->depth;
 	t->totals.no_interface = t->acl ? acl_path_lost(t->acl) : 0;
+	b->judged = b->b.n;
 	totals_add(t, b);
 	engine_collect_step(t, t->now, COLLECT_BUDGET);
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
@@ -249,14 +266,14 @@ uint64_t tamis_burst_mask(const struct tamis_burst *b, enum tamis_verdict v)
 {
 	uint64_t mask = 0;
 
-	for (unsigned i = 0; i < b->b.n; i++)
+	for (unsigned i = 0; i < b->judged; i++)
 		mask |= (uint64_t)(verdict_of(&b->result, i) == v) << i;
 	return mask;
 }
 
 int tamis_burst_result(const struct tamis_burst *b, unsigned i, struct tamis_result *out)
 {
-	if (i >= b->b.n)
+	if (i >= b->judged)
 		return -EINVAL;
 	*out = (struct tamis_result){
 		.verdict = verdict_of(&b->result, i),
@@ -279,7 +296,7 @@ void tamis_burst_clear(struct tamis_burst *b)
 		free(b->copies[i]);
 		b->copies[i] = NULL;
 	}
-	b->b.n = 0;
+	b->b.n = b->judged = 0;
 	b->trace = 0;
 	b->result = (struct eval_result){0};
 }

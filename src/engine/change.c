@@ -83,7 +83,7 @@ int change_set_find(struct change *c, const char *family, const char *table, con
 	const struct set_desc *desc;
 
 	if (!s)
-		return -ENOENT;
+		return f == FAMILY_ANY ? -EAFNOSUPPORT : t ? -ENOENT : -ESRCH;
 	desc = set_desc_of(s->set);
 	*out = (struct change_set){
 		.set = s->set,

@@ -42,7 +42,7 @@ struct change_set {
 	bool map, interval, auto_merge;
 };
 
-/* 0, or -ENOENT: no such family, table or set. */
+/* 0, -EAFNOSUPPORT: no such family, -ESRCH: no such table, -ENOENT: no such set. */
 int change_set_find(struct change *c, const char *family, const char *table, const char *name,
 		    struct change_set *out);
 

@@ -63,7 +63,8 @@ struct tamis_burst {
 	uint8_t path[BURST_MAX]; /* enum eval_path */
 	burst_mask trace;	 /* traced, or found to be by a rule */
 	struct eval_result result;
-	int err; /* what a run has no memory for: a text, a packet's copy */
+	unsigned judged; /* packets that `result` is about */
+	int err;	 /* what a run has no memory for: a text, a packet's copy */
 };
 
 /* Frees elements whose time has come, up to `budget` of each set. */

@@ -70,13 +70,15 @@ struct eval_trace {
 /*
  * All may be NULL. `writable` is asked before a rule changes packet i: it returns the caller's own
  * copy of burst->data[i], caplen bytes, or NULL (then the rule ends for this packet);
- * burst->data[i] points to it from then on.
+ * burst->data[i] points to it from then on. `local` tells whether the packet's destination, or
+ * source, is an address of this host; NULL: nobody knows, and `fib` has no value.
  */
 struct eval_ops {
 	void *arg;
 	void (*log)(void *arg, const struct eval_place *at, const struct prog_log *log);
 	void (*trace)(void *arg, const struct eval_trace *e);
 	uint8_t *(*writable)(void *arg, const struct burst *b, unsigned i);
+	bool (*local)(void *arg, const struct burst *b, unsigned i, bool source);
 };
 
 /* Interface names: index i (from 1) is names[i - 1], padded with zeros. */
@@ -104,6 +106,7 @@ struct eval_result {
 	burst_mask stolen;    /* fwd: sent out elsewhere */
 	burst_mask malformed; /* refused by the IP receive checks */
 	burst_mask changed;   /* bytes were written */
+	burst_mask seen;      /* a base chain ran for them */
 	/* What decided the packet: rule NULL for a policy, chain NULL where no chain did. */
 	const struct program *chain[BURST_MAX];
 	const struct prog_rule *rule[BURST_MAX];

@@ -150,6 +150,7 @@ static burst_mask hook_run(struct eval *ev, enum prog_class class, enum prog_hoo
 			mask &= ~bad;
 		}
 		if (seen) {
+			ev->out->seen |= seen;
 			base_run(ev, base, seen);
 			mask &= ~gone(ev->out);
 		}
@@ -283,7 +284,7 @@ static void begin(struct eval *ev, const struct eval_input *in, struct eval_resu
 	ev->nat_done[0] = ev->nat_done[1] = 0;
 	ev->written = 0;
 	out->accepted = out->dropped = out->rejected = out->queued = 0;
-	out->stolen = out->malformed = out->changed = 0;
+	out->stolen = out->malformed = out->changed = out->seen = 0;
 	burst_foreach (in->mask, i) {
 		uint32_t wire = MAX(b->len[i], b->caplen[i]);
 		uint32_t off = b->has[HAS_NH] & bit_of(i) ? b->nh_off[i] : b->ll_off[i];

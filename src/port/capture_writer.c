@@ -10,6 +10,7 @@
 #include "port/capture_file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -199,6 +200,32 @@ static int open_part(struct capture_writer *w)
 	return err;
 }
 
+/* The file that the path means: behind a link what that names, though nothing is there yet. */
+static int find_target(struct capture_writer *w, const char *path)
+{
+	enum { LINKS_MAX = 40 };
+	char link[PATH_MAX], *next;
+	const char *slash;
+	ssize_t len;
+
+	w->target = strdup(path);
+	for (unsigned i = 0; w->target; i++) {
+		len = readlink(w->target, link, sizeof(link) - 1);
+		if (len < 0)
+			return 0;
+		if (i == LINKS_MAX)
+			return -ELOOP;
+		link[len] = '\0';
+		slash = *link == '/' ? NULL : strrchr(w->target, '/');
+		if (asprintf(&next, "%.*s%s", slash ? (int)(slash - w->target + 1) : 0, w->target,
+			     link) < 0)
+			return -ENOMEM;
+		free(w->target);
+		w->target = next;
+	}
+	return -ENOMEM;
+}
+
 /*
  * Opens what is written to. What is there and no regular file (a terminal, a pipe, /dev/null) is
  * written to directly; a link is followed, so that it stays one.
@@ -213,11 +240,9 @@ static int open_output(struct capture_writer *w, const char *path)
 	} else if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		w->target = realpath(path, NULL);
-		if (!w->target)
-			w->target = strdup(path);
-		if (!w->target)
-			return -ENOMEM;
+		fd = find_target(w, path);
+		if (fd < 0)
+			return fd;
 		fd = open_part(w);
 		if (fd < 0)
 			return fd;

@@ -12,13 +12,17 @@
  * registry and waits without a deadline.
  *
  * What holds:
- *  A. fn of a deferred object runs after every worker registered at the time of rcu_defer() was
- *     quiet, offline or gone at least once since. Objects are freed in the order they were
- * deferred. B. rcu_defer() needs no memory and cannot fail: the object carries its link. C.
- * Deferred memory is bounded: a writer asks rcu_admit() before it begins a change. Above the
- *     high-water mark it waits there until its deadline and then is told -EAGAIN. Readers never
- * wait. D. Without workers, and without a domain (r NULL), rcu_defer() frees at once: one thread,
- * the same order of events in every run.
+ *
+ * A. fn of a deferred object runs after every worker registered at the time of rcu_defer() was
+ *    quiet, offline or gone at least once since. Objects are freed in the order they were deferred.
+ *
+ * B. rcu_defer() needs no memory and cannot fail: the object carries its link.
+ *
+ * C. Deferred memory is bounded: a writer asks rcu_admit() before it begins a change. Above the
+ *    high-water mark it waits until its deadline and then is told -EAGAIN. Readers never wait.
+ *
+ * D. Without workers, and without a domain (r NULL), rcu_defer() frees at once: one thread, the
+ *    same order of events in every run.
  *
  * Why A: a deferred object gets the number of the next epoch, which begins after it (under the lock
  * of the queue). A worker announces an epoch that it read with acquire order, so it sees everything

@@ -747,12 +747,13 @@ def report_json():
 def report_json_schema():
     got = report("-f", RULES, *LOCAL, CAPTURE)
     same(list(got), ["packets", "bytes", "accepted", "dropped", "rejected", "queued", "malformed", "rules",
-                     "chains", "sets", "elapsed_ns", "ns_per_packet"])
+                     "chains", "sets", "elapsed_ns", "ns_per_packet", "verdict_bytes", "unseen", "refused",
+                     "malformed_packets"])
     shapes = {"rules": {"family": str, "table": str, "chain": str, "handle": int, "rule": str, "packets": int,
-                        "bytes": int},
+                        "bytes": int, "reached": int},
               "chains": {"family": str, "table": str, "chain": str, "packets": int, "policy_packets": int},
               "sets": {"family": str, "table": str, "name": str, "elements": int, "hits": int, "added": int,
-                       "expired": int}}
+                       "expired": int, "full": int}}
     for key, shape in shapes.items():
         holds(got[key], f"no {key}")
         for item in got[key]:
@@ -928,6 +929,14 @@ def written_captures():
     again = report("-f", RULES, *LOCAL, "yes.pcap")
     same(again["packets"], got["accepted"])
     holds(not [f for f in os.listdir(".") if f.startswith(("yes.pcap.", "no.pcap.", ".yes", ".no"))])
+    os.mkdir("deep")
+    for link, to in (("link.pcap", "deep/real.pcap"), ("deep/two", "../link.pcap"), ("round", "round")):
+        os.symlink(to, link)
+    for _ in range(2):
+        tamis(*REPLAY, "-q", "-w", "deep/two", CAPTURE)
+        same(packets_of("deep/real.pcap"), accepted)
+        holds(os.path.islink("deep/two") and os.path.islink("link.pcap"))
+    tamis(*REPLAY, "-q", "-w", "round", CAPTURE, status=1)
 
 
 @test
@@ -977,7 +986,13 @@ def trace_expressions():
 def trace_bad_expression():
     out, err = tamis(*REPLAY, "--trace=ip saddr nonsense nowhere", CAPTURE, status=1)
     same(out, "")
-    holds(err.startswith("tamis: --trace: Error: ") and "^" in err, err)
+    holds(err.startswith("tamis: --trace: Error: ") and "\nip saddr nonsense nowhere\n" in err and "^" in err, err)
+    holds("add rule" not in err, err)
+
+
+@test
+def trace_of_nothing():
+    same(tamis(*REPLAY, "-q", "--trace=ip saddr 1.1.1.1", CAPTURE), ("", "tamis: no packet matched --trace=ip saddr 1.1.1.1\n"))
 
 
 @test
@@ -1037,7 +1052,7 @@ def capture_cut_off():
     with open(CAPTURE, "rb") as f:
         data = f.read()
     written("cut.pcap", data[:-7])
-    out, err = tamis("replay", "--json", "-f", RULES, "cut.pcap", "-w", "kept.pcap")
+    out, err = tamis("replay", "--json", "-f", RULES, *LOCAL, "cut.pcap", "-w", "kept.pcap")
     same(json.loads(out)["packets"], len(packets_of(CAPTURE)) - 1)
     holds("cut.pcap" in err and len(err.splitlines()) == 1, err)
     packets_of("kept.pcap")
@@ -1075,14 +1090,96 @@ def unwritable_output():
         holds("no/such/dir/x: " in err and "No such file or directory" in err, err)
 
 
+def without_reader(*args):
+    run = subprocess.Popen([TAMIS, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.close()
+    err = run.stderr.read().decode()
+    run.stderr.close()
+    return run.wait(), err
+
+
 @test
 def closed_pipe():
-    for args in ([*REPLAY, CAPTURE], ["list", "-f", RULES]):
-        run = subprocess.Popen([TAMIS, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        run.stdout.close()
-        err = run.stderr.read().decode()
-        run.stderr.close()
-        same((run.wait(), err), (1, "tamis: standard output: Broken pipe\n"))
+    """A reader that has enough is no failure, unless it was to get a capture."""
+    for args in ([*REPLAY, CAPTURE], [*REPLAY, "--json", CAPTURE], [*REPLAY, "--trace", CAPTURE], ["list", "-f", RULES],
+                 ["--help"], ["--version"], ["help", "replay"]):
+        same(without_reader(*args), (0, ""))
+    same(without_reader(*REPLAY, "-q", "-w", "-", CAPTURE), (1, "tamis: standard output: writing failed: Broken pipe\n"))
+    for more in ([], ["--trace"]):
+        same(without_reader(*REPLAY, *more, "-w", "kept.pcap", CAPTURE), (0, ""))
+        same(len(packets_of("kept.pcap")), report(*REPLAY[1:], CAPTURE)["accepted"])
+        os.unlink("kept.pcap")
+
+
+@test
+def listings_in_rulesets_keep_out_of_the_way():
+    written("listing.nft", "table ip t { set s { type ipv4_addr; }; }\nlist ruleset\n")
+    run = subprocess.run([TAMIS, "replay", "-q", "-f", "listing.nft", "-w", "-", CAPTURE], capture_output=True, check=True)
+    holds(b"set s" in run.stderr and b"set s" not in run.stdout)
+    holds("set s" in tamis("replay", "-f", "listing.nft", CAPTURE)[0])
+
+
+@test
+def chains_off_the_path_are_told():
+    off = lambda *args: tamis("replay", "-q", *args, CAPTURE)[1]
+    same(off("-f", RULES), "tamis: no packet came to the chains at input, output: "
+         "all are forwarded without --local ADDRESS of this host or a --path\n")
+    same(off("-f", RULES, *LOCAL), "")
+    holds("at forward, output: all came in" in off("-f", RULES, "--path", "input"))
+    written("bridge.nft", "table bridge b { chain c { type filter hook forward priority 0; }; }\n"
+            "table arp a { chain c { type filter hook input priority 0; }; }\n")
+    same(off("-f", "bridge.nft"), "tamis: no packet came to the chains of family bridge: --path bridge is theirs\n")
+    holds("of other families than bridge" in off("-f", "bridge.nft", "--path", "bridge"))
+    written("regular.nft", "table ip t { chain input { drop; }; }\n")
+    same(off("-f", "regular.nft"), "")
+
+
+@test
+def report_adds_up():
+    got = report(*REPLAY[1:], CAPTURE)
+    same(sum(got["verdict_bytes"].values()), got["bytes"])
+    same((got["refused"], got["unseen"]), (2, 1))
+    holds(got["malformed_packets"] == 3 and got["malformed_packets"] <= sum(got["malformed"].values()))
+    holds(all(r["reached"] >= r["packets"] for r in got["rules"]) and got["rules"][0]["reached"] == 67)
+    written("full.nft", "table ip t { set s { type ipv4_addr; size 2; flags dynamic; }\n"
+            "chain c { type filter hook forward priority 0; add @s { ip saddr }; }; }\n")
+    got = report("-f", "full.nft", CAPTURE)
+    holds(got["sets"][0]["full"] > 0 and got["sets"][0]["elements"] == 2)
+    got = report("-f", written("none.nft", ""), CAPTURE)
+    same(got["unseen"] + got["refused"], got["packets"])
+
+
+@test
+def captures_are_no_rulesets():
+    same(tamis("check", "-f", CAPTURE, status=1)[1], f"{CAPTURE}: Error: a capture or a compressed file, not a ruleset\n")
+    written("bell.nft", "table ip t {\n\x07\x1b[31mfoo\x7f\n")
+    err = tamis("check", "-f", "bell.nft", status=1)[1]
+    holds("\x1b" not in err and "\x07" not in err and "\x7f" not in err and "??[31mfoo?" in err, err)
+
+
+@test
+def json_errors_name_the_file():
+    written("bad.json", '{"nftables": [{"foo": {}}]}')
+    holds(tamis("check", "-f", "bad.json", status=1)[1].startswith("bad.json: Error: "))
+    written("worse.json", '{"nftables": ')
+    holds(tamis("check", "-f", "worse.json", status=1)[1].startswith("worse.json: Error: JSON: "))
+
+
+@test
+def options_that_mean_nothing_are_told():
+    text = ""
+    for args in (["check", "-f", RULES, "--skip-bad"], ["check", "-f", RULES, "-I", "no/dir"], [*REPLAY, "--trace=", CAPTURE],
+                 ["help", "replay", "more"], ["check", "-f", RULES, "-D", "1a=2"], ["check", "-f", RULES, "-D", "a=}"],
+                 [*REPLAY, "-q", "--trace=tcp dport 22 accept", CAPTURE], [*REPLAY, "-q", "--trace=ip saddr @nowhere", CAPTURE]):
+        out, err = tamis(*args, status=1)
+        same(out, "")
+        text += f"$ tamis {' '.join(args)}\n{err}"
+    golden("options.err", masked(text))
+    same(tamis("help", "-h"), tamis("help"))
+    same(tamis("-V"), tamis("--version"))
+    written("sets", "create a hash:ip\nadd a 1.2.3.4\n")
+    holds("1.2.3.4" in tamis("list", "--ipset", "sets")[0])
+    same(tamis("check", "--ipset", "sets"), ("", ""))
 
 
 def block(kind, body):
@@ -1178,7 +1275,12 @@ def warnings_name_what_is_not_evaluated():
     written("fib.nft", "table inet t { chain c { type filter hook forward priority 0;\n"
                        "fib saddr oif missing drop\nfib daddr type local drop\n}; }\n")
     out, err = tamis("replay", "-q", "-f", "fib.nft", CAPTURE)
+    same(err, "Warning: 'fib' is not evaluated, a rule with it never matches\n"
+         "Warning: 'fib type' is not evaluated without local prefixes, a rule with it never matches\n")
+    out, err = tamis("replay", "-q", "-f", "fib.nft", *LOCAL, CAPTURE)
     holds(err.startswith("Warning: 'fib' ") and err.count("\n") == 1, err)
+    got = report("-f", "fib.nft", "--path", "forward", *LOCAL, CAPTURE)
+    holds([r["packets"] > 0 for r in got["rules"]] == [False, True])
 
 
 @test
