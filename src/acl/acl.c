@@ -342,7 +342,8 @@ int acl_put(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, const cha
 	int err = 0;
 
 	if ((tag && strlen(tag) > TAMIS_ACL_TAG_MAX) || n > TAMIS_ACL_ENTRIES_MAX)
-		return tag && strlen(tag) > TAMIS_ACL_TAG_MAX ? -EINVAL : -EDQUOT;
+		return tag && strlen(tag) > TAMIS_ACL_TAG_MAX ? -EINVAL
+							      : acl_step_refuse(a, -EDQUOT);
 	err = acl_step_begin(a);
 	if (err)
 		return err;
@@ -387,7 +388,7 @@ int tamis_acl_put(struct tamis_acls *a, uint32_t *index, const char *tag,
 {
 	struct acl_rule *list = calloc(MAX(n, (size_t)1), sizeof(*list));
 	const char **descs = calloc(MAX(n, (size_t)1), sizeof(*descs));
-	int err = list && descs ? 0 : -ENOMEM;
+	int err = list && descs ? 0 : acl_step_refuse(a, -ENOMEM);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		err = acl_rule_from(&rules[i], &list[i]);
@@ -405,7 +406,7 @@ int tamis_macip_put(struct tamis_acls *a, uint32_t *index, const char *tag,
 {
 	struct acl_rule *list = calloc(MAX(n, (size_t)1), sizeof(*list));
 	const char **descs = calloc(MAX(n, (size_t)1), sizeof(*descs));
-	int err = list && descs ? 0 : -ENOMEM;
+	int err = list && descs ? 0 : acl_step_refuse(a, -ENOMEM);
 
 	for (size_t i = 0; !err && i < n; i++) {
 		err = macip_rule_from(&rules[i], &list[i]);

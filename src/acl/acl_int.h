@@ -217,6 +217,9 @@ struct tamis_acls {
 int acl_step_begin(struct tamis_acls *a);
 /* Ends a call that changed something, or with err failed to; returns what the call returns. */
 int acl_step_end(struct tamis_acls *a, int err);
+/* A call that changed nothing yet failed: an open transaction that went on would be half of itself.
+ * Returns err. */
+int acl_step_refuse(struct tamis_acls *a, int err);
 /* Notes what has to be taken back. */
 int acl_undo_push(struct tamis_acls *a, enum undo_kind kind, void *what, char *old);
 /* Puts a new string where `at` is; takes `string`. */

@@ -237,6 +237,13 @@ int acl_step_end(struct tamis_acls *a, int err)
 	return err;
 }
 
+int acl_step_refuse(struct tamis_acls *a, int err)
+{
+	if (a->open && !a->broken && (err == -ENOMEM || err == -EDQUOT))
+		a->broken = err;
+	return err;
+}
+
 int tamis_acls_begin(struct tamis_acls *a)
 {
 	int err = a->open ? -EBUSY : admit(a);

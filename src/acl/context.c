@@ -460,7 +460,7 @@ int tamis_acl_context_set(struct tamis_acl_context *ctx, const uint32_t *acls, s
 {
 	struct wanted *w = calloc(MAX(n, (size_t)1), sizeof(*w));
 	uint32_t *keep = calloc(MAX(n, (size_t)1), 3 * sizeof(*keep));
-	int err = w && keep ? wanted_fill(ctx, acls, n, w) : -ENOMEM;
+	int err = w && keep ? wanted_fill(ctx, acls, n, w) : acl_step_refuse(ctx->acls, -ENOMEM);
 
 	if (!err)
 		err = acl_step_begin(ctx->acls);
