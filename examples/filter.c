@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter: the public API on one page. Loads the ruleset named on the command line, asks it about
- *two packets that arrive at 192.0.2.1, and prints what became of them and of the rules.
+ * two packets that arrive at 192.0.2.1, and prints what became of them and of the rules.
  *
  *	cc filter.c $(pkg-config --cflags --libs tamis) -o filter && ./filter firewall.nft
  */

@@ -22,7 +22,8 @@ static const char check_help[] =
 	"they\n"
 	"are, else what is wrong and where, and exits with status 1. Each file is one "
 	"transaction;\n"
-	"a later one sees what the earlier ones made.\n"
+	"a later one sees what the earlier ones made. The language is that of nft 1.1.6: an older\n"
+	"nft refuses some of it.\n"
 	"\n"
 	"  -f, --file RULES         a ruleset; - is standard input\n" LOAD_HELP
 	"  -h, --help               this text\n"

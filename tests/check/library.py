@@ -67,7 +67,7 @@ def installed():
         found = {os.path.join(at, f)[len(folder):] for at, _, files in os.walk(folder) for f in files}
         pc = [f for f in found if f.endswith("/tamis.pc")]
         assert len(pc) == 1, f"tamis.pc is not there: {found}"
-        for end in ("/bin/tamis", "/tamis.8", "/include/tamis/tamis.h"):
+        for end in ("/bin/tamis", "/tamis.8", "/libtamis.3", "/include/tamis/tamis.h"):
             assert any(f.endswith(end) for f in found), f"{end} is not there"
         assert {os.path.basename(f) for f in found if "/include/" in f} == set(os.listdir(PUBLIC))
         env = {**os.environ, "PKG_CONFIG_PATH": folder + os.path.dirname(pc[0]), "PKG_CONFIG_SYSROOT_DIR": folder}
@@ -83,9 +83,29 @@ def installed():
                         "1 filter input: tcp dport { 80, 443 } accept\n"), text
 
 
+def example_of_the_man_page():
+    with open(os.path.join(ROOT, "docs", "man", "libtamis.3")) as page:
+        text = re.search(r"(?s)\.Bd -literal\n(#include.*?)\.Ed", page.read())[1].replace("\\e", "\\")
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "example")
+        run(*CC, "-x", "c", "-", "-o", program, "-Wall", "-Wextra", "-Werror", "-I", os.path.join(ROOT, "include"),
+            "-x", "none", LIBRARY, *sanitizer_flags(), input=text)
+        assert run(program, env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(LIBRARY)}) == "pass\n"
+
+
+def man_pages_render():
+    if not shutil.which("groff"):
+        return
+    for name in ("tamis.8", "libtamis.3"):
+        said = run("groff", "-mdoc", "-Tutf8", "-ww", "-z", os.path.join(ROOT, "docs", "man", name))
+        assert not said, said
+    text = run("groff", "-mdoc", "-Tascii", "-P-cbou", os.path.join(ROOT, "docs", "man", "tamis.8"))
+    assert "ip saddr . meta l4proto . th dport @name" in text
+
+
 def main():
     missing = [tool for tool in ("nm", "pkg-config", CC[0]) if not shutil.which(tool)]
-    tests = [symbols, headers_stand_alone, installed]
+    tests = [symbols, headers_stand_alone, example_of_the_man_page, man_pages_render, installed]
     print(f"1..{len(tests)}")
     for n, function in enumerate(tests, 1):
         if missing:
