@@ -338,6 +338,10 @@ static struct interval_node *insert_below(struct change *c, void **at)
 		return right;
 	}
 	unsigned below = i ? i - 1 : 0;
+	if (!i) { /* lookups count entries: they are in order, the first too */
+		key_put(node_lo(n), 0, words, c->p.lo);
+		key_put(node_end(n, words), 0, words, c->p.hi);
+	}
 	struct interval_node *new = insert_below(c, (void **)&node_ptr(n, words)[below]);
 	if (!new) {
 		if (entry_cmp(node_max(n, words), below, c->p.hi, words) < 0)

@@ -5,10 +5,10 @@
  *
  * Order: by lo, then the wider range first; no two elements have the same lo and hi. A node has up
  * to 32 entries, their keys as numbers of 64 bits, each word of all entries in a row: what a search
- * costs is cache misses, and a compare of eight at a time. An entry of an inner node has the lowest
- * key that may stand below it (that of a node's first entry does not count) and the highest end
- * below. Searches leave out entries that do not reach up to what they look for: O(log n) for one
- * that is found, whatever is nested in what.
+ * costs is cache misses, and a compare of eight at a time. An entry of an inner node has a
+ * range that is not behind any below it, and the highest end below. Searches leave out entries that
+ * do not reach up to what they look for: O(log n) for one that is found, whatever is nested in
+ * what.
  *
  * Versions: a change copies the nodes on its way from the root, but for those that were made since
  * interval_tree_begin(). interval_tree_commit() gives up the version before, which a reader may
