@@ -2,8 +2,10 @@
 /* describe_packet: header fields in nft's words; see describe.h. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 
 #include "engine/describe.h"
+#include "lang/datatype.h"
 
 struct field_writer {
 	const struct burst *b;
@@ -36,6 +38,18 @@ static void address(struct field_writer *w, const char *name, int family, const 
 	word(w, "%s %s", name, inet_ntop(family, bytes, text, sizeof(text)));
 }
 
+/* A number by its name, as nft prints a value of the type. */
+static void named(struct field_writer *w, const char *name, const struct datatype *type,
+		  unsigned value)
+{
+	const char *symbol = datatype_symbol(type, value);
+
+	if (symbol)
+		word(w, "%s %s", name, symbol);
+	else
+		word(w, "%s %u", name, value);
+}
+
 static void describe_link(struct field_writer *w)
 {
 	uint8_t mac[12];
@@ -58,7 +72,7 @@ static void describe_arp(struct field_writer *w)
 
 	if (!burst_read(w->b, w->i, BASE_NH, 0, h, 8))
 		return;
-	word(w, "arp operation %u", be16_load(h + 6));
+	named(w, "arp operation", &type_arp_op, be16_load(h + 6));
 	if (be16_load(h) != 1 || be16_load(h + 2) != 0x0800 || h[4] != 6 || h[5] != 4 ||
 	    !burst_read(w->b, w->i, BASE_NH, 0, h, sizeof(h)))
 		return;
@@ -72,9 +86,12 @@ static void describe_ip(struct field_writer *w)
 
 	address(w, "ip saddr", AF_INET, w->b->saddr[w->i]);
 	address(w, "ip daddr", AF_INET, w->b->daddr[w->i]);
-	if (burst_read(w->b, w->i, BASE_NH, 0, h, sizeof(h)))
-		word(w, "ip dscp 0x%02x ip ecn %u ip ttl %u ip id %u ip protocol %u ip length %u",
-		     h[1] >> 2, h[1] & 3, h[8], be16_load(h + 4), h[9], be16_load(h + 2));
+	if (burst_read(w->b, w->i, BASE_NH, 0, h, sizeof(h))) {
+		named(w, "ip dscp", &type_dscp, h[1] >> 2);
+		named(w, "ip ecn", &type_ecn, h[1] & 3);
+		word(w, "ip ttl %u ip id %u ip protocol %u ip length %u", h[8], be16_load(h + 4),
+		     h[9], be16_load(h + 2));
+	}
 	if (has(w, HAS_FRAG))
 		word(w, "ip frag-off %u", w->b->frag_off[w->i]);
 }
@@ -85,9 +102,12 @@ static void describe_ip6(struct field_writer *w)
 
 	address(w, "ip6 saddr", AF_INET6, w->b->saddr[w->i]);
 	address(w, "ip6 daddr", AF_INET6, w->b->daddr[w->i]);
-	if (burst_read(w->b, w->i, BASE_NH, 0, h, sizeof(h)))
+	if (burst_read(w->b, w->i, BASE_NH, 0, h, sizeof(h))) {
+		named(w, "ip6 dscp", &type_dscp, be16_load(h) >> 6 & 0x3f);
+		named(w, "ip6 ecn", &type_ecn, h[1] >> 4 & 3);
 		word(w, "ip6 hoplimit %u ip6 flowlabel %u ip6 nexthdr %u ip6 length %u", h[7],
 		     be32_load(h) & 0xfffff, h[6], be16_load(h + 4));
+	}
 	if (has(w, HAS_FRAG))
 		word(w, "frag frag-off %u", w->b->frag_off[w->i]);
 }
@@ -111,6 +131,15 @@ static void describe_tcp(struct field_writer *w)
 		word(w, "tcp window %u", be16_load(h + 14));
 }
 
+static void icmp(struct field_writer *w, const char *name, const struct datatype *type)
+{
+	char field[16];
+
+	snprintf(field, sizeof(field), "%s type", name);
+	named(w, field, type, w->b->icmp_type[w->i]);
+	word(w, "%s code %u", name, w->b->icmp_code[w->i]);
+}
+
 static void describe_transport(struct field_writer *w)
 {
 	static const struct {
@@ -122,18 +151,22 @@ static void describe_transport(struct field_writer *w)
 		     {IPPROTO_DCCP, "dccp"}};
 	const struct burst *b = w->b;
 	unsigned i = w->i;
+	uint8_t h[8];
 
 	if (has(w, HAS_TCP))
 		describe_tcp(w);
 	else if (has(w, HAS_ICMP))
-		word(w, "icmp type %u icmp code %u", b->icmp_type[i], b->icmp_code[i]);
+		icmp(w, "icmp", &type_icmp_type);
 	else if (has(w, HAS_ICMPV6))
-		word(w, "icmpv6 type %u icmpv6 code %u", b->icmp_type[i], b->icmp_code[i]);
+		icmp(w, "icmpv6", &type_icmpv6_type);
 	for (unsigned n = 0; n < ARRAY_SIZE(ports); n++) {
 		if (has(w, HAS_PORTS) && b->l4proto[i] == ports[n].l4proto)
 			word(w, "%s sport %u %s dport %u", ports[n].name, b->sport[i],
 			     ports[n].name, b->dport[i]);
 	}
+	if (has(w, HAS_PORTS) && b->l4proto[i] == IPPROTO_UDP &&
+	    burst_read(b, i, BASE_TH, 0, h, sizeof(h)))
+		word(w, "udp length %u", be16_load(h + 4));
 }
 
 void describe_packet(const struct burst *b, unsigned i, const char *iif, const char *oif,

@@ -991,6 +991,15 @@ def trace_bad_expression():
 
 
 @test
+def trace_names_values():
+    out = tamis(*REPLAY, "-q", "--trace=icmp type echo-request", CAPTURE)[0]
+    holds("ip dscp cs0 ip ecn not-ect" in out and "icmp type echo-request icmp code 0" in out, out)
+    out = tamis(*REPLAY, "-q", "--trace=meta l4proto ipv6-icmp", CAPTURE)[0]
+    holds("ip6 dscp cs0" in out and re.search(r"icmpv6 type [a-z]", out), out)
+    holds(re.search(r"udp dport 67 udp length \d+ ", tamis(*REPLAY, "-q", "--trace=udp dport 67", CAPTURE)[0]))
+
+
+@test
 def trace_of_nothing():
     same(tamis(*REPLAY, "-q", "--trace=ip saddr 1.1.1.1", CAPTURE), ("", "tamis: no packet matched --trace=ip saddr 1.1.1.1\n"))
 

@@ -65,20 +65,23 @@ static void fields(void **state)
 {
 	struct packet p = tcp4(0x4000);
 
-	expect_fields(&p, LINK_EN10MB,
-		      "iif \"eth0\" ether saddr 02:00:00:00:00:02 ether daddr 02:00:00:00:00:01 "
-		      "ip saddr 192.0.2.1 ip daddr 198.51.100.2 ip dscp 0x00 ip ecn 0 ip ttl 64 "
-		      "ip id 4660 ip protocol 6 ip length 44 tcp sport 1234 tcp dport 80 "
-		      "tcp flags == syn,ack tcp window 8192 meta length 44");
+	expect_fields(
+		&p, LINK_EN10MB,
+		"iif \"eth0\" ether saddr 02:00:00:00:00:02 ether daddr 02:00:00:00:00:01 "
+		"ip saddr 192.0.2.1 ip daddr 198.51.100.2 ip dscp cs0 ip ecn not-ect ip ttl 64 "
+		"ip id 4660 ip protocol 6 ip length 44 tcp sport 1234 tcp dport 80 "
+		"tcp flags == syn,ack tcp window 8192 meta length 44");
 	p = udp6();
 	expect_fields(&p, LINK_RAW,
-		      "iif \"eth0\" ip6 saddr 2001:db8::1 ip6 daddr 2001:db8::2 ip6 hoplimit 64 "
-		      "ip6 flowlabel 0 ip6 nexthdr 17 ip6 length 8 udp sport 5353 udp dport 53 "
+		      "iif \"eth0\" ip6 saddr 2001:db8::1 ip6 daddr 2001:db8::2 ip6 dscp cs0 ip6 "
+		      "ecn not-ect ip6 hoplimit 64 "
+		      "ip6 flowlabel 0 ip6 nexthdr 17 ip6 length 8 udp sport 5353 udp dport 53 udp "
+		      "length 8 "
 		      "meta length 48");
 	p = arp();
 	expect_fields(&p, LINK_EN10MB,
 		      "iif \"eth0\" ether saddr 02:00:00:00:00:02 ether daddr 02:00:00:00:00:01 "
-		      "arp operation 1 arp saddr ip 192.0.2.1 arp daddr ip 192.0.2.2 "
+		      "arp operation request arp saddr ip 192.0.2.1 arp daddr ip 192.0.2.2 "
 		      "meta length 28");
 }
 

@@ -43,6 +43,9 @@ static enum tamis_verdict judge(struct tamis_burst *b, const struct packet *p, u
 
 	tamis_burst_clear(b);
 	assert_int_equal(tamis_burst_add(b, &in), 0);
+	for (int v = 0; v < TAMIS_VERDICTS; v++)
+		assert_int_equal(tamis_burst_mask(b, (enum tamis_verdict)v), 0);
+	assert_int_equal(tamis_burst_result(b, 0, &r), -EINVAL);
 	assert_int_equal(tamis_burst_run(b), 0);
 	assert_int_equal(tamis_burst_result(b, 0, &r), 0);
 	assert_int_equal(tamis_burst_mask(b, r.verdict), 1);
