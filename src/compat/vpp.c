@@ -399,19 +399,19 @@ static bool begins_with(struct vpp *v, const char *const *words)
 /* A command of another part of VPP; one that may be meant for the ACLs is an error. */
 static int pass_over(struct vpp *v)
 {
+	size_t n = MIN(v->words.n - v->at, (size_t)SAID_WORDS);
+	const struct vpp_word *w = &v->words.items[v->at];
 	struct strbuf said = STRBUF_INIT;
 
-	for (size_t i = v->at; i < MIN(v->words.n, v->at + SAID_WORDS); i++) {
-		const struct vpp_word *w = &v->words.items[i];
-
-		if (w->len >= 3 && !memcmp(w->text, "acl", 3))
+	for (size_t i = 0; i < n; i++)
+		if (w[i].len >= 3 && !memcmp(w[i].text, "acl", 3))
 			return vpp_fail(v, "there is no such command");
-		strbuf_printf(&said, "%s%.*s", i > v->at ? " " : "", (int)w->len, w->text);
-	}
-	if (!v->n_passed++) {
-		v->first_passed = v->line;
-		strncpy(v->passed, strbuf_str(&said), sizeof(v->passed) - 1);
-	}
+	if (v->n_passed++)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(&said, "%s%.*s", i ? " " : "", (int)w[i].len, w[i].text);
+	v->first_passed = v->line;
+	strncpy(v->passed, strbuf_str(&said), sizeof(v->passed) - 1);
 	int err = strbuf_error(&said);
 	strbuf_free(&said);
 	return err;

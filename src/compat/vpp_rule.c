@@ -117,17 +117,23 @@ static int flags_parse(struct vpp *v, struct tamis_acl_rule *r)
 	return 0;
 }
 
-/* All words up to the comma or the end. */
+/* All words up to the comma or the end, with a blank between them. */
 static int desc_parse(struct vpp *v, const char **out)
 {
+	struct strbuf text = STRBUF_INIT;
 	size_t from = v->at;
+	int err;
 
-	while (v->at < v->words.n && !vpp_is(&v->words.items[v->at], ","))
-		v->at++;
+	for (; v->at < v->words.n && !vpp_is(&v->words.items[v->at], ","); v->at++) {
+		if (v->at > from)
+			strbuf_putc(&text, ' ');
+		strbuf_add(&text, v->words.items[v->at].text, v->words.items[v->at].len);
+	}
 	if (from == v->at)
 		return vpp_fail(v, "'desc' wants a text");
-	const struct vpp_word *a = &v->words.items[from], *b = &v->words.items[v->at - 1];
-	*out = vpp_string(v, a->text, (size_t)(b->text + b->len - a->text));
+	err = strbuf_error(&text);
+	*out = err ? NULL : vpp_string(v, strbuf_str(&text), text.len);
+	strbuf_free(&text);
 	return *out ? 0 : -ENOMEM;
 }
 

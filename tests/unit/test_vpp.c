@@ -66,7 +66,7 @@ static void commands(void **state)
 	      "proto 1\n");
 	makes("vppctl -s /run/vpp/cli.sock \"set acl-plugin acl \\\n  permit \\\r\n desc a b  c, "
 	      "deny\"\n",
-	      "set acl-plugin acl index 0 permit src 0.0.0.0/0 desc a b  c, deny src "
+	      "set acl-plugin acl index 0 permit src 0.0.0.0/0 desc a b c, deny src "
 	      "0.0.0.0/0\n");
 	makes("set acl-plugin acl permit count 9\nset acl-plugin acl index 1 deny\n"
 	      "set acl-plugin acl permit tag x\ndelete acl-plugin acl index 1\n"
