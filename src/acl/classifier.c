@@ -458,11 +458,11 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 	l.version = version;
 	l.view = order_view_take(&c->order);
 	l.keys = keys;
-	l.hit = hit;
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		ipv4 |= (uint64_t)(keys[i].family == CLS_IPV4) << i;
 		l.best[i] = UINT64_MAX;
+		l.hit[i] = NULL;
 		l.after[i] =
 			after && after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;
 	}
@@ -472,7 +472,9 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 		c->ops->lookup(&l, &c->side[1], mask & ~ipv4);
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		found |= (uint64_t)(l.best[i] != UINT64_MAX) << i;
+		if (l.hit[i])
+			hit[i] = l.hit[i];
+		found |= (uint64_t)(l.hit[i] != NULL) << i;
 	}
 	return found;
 }

@@ -312,9 +312,9 @@ struct cls_lookup {
 	uint64_t version;
 	struct order_view view;
 	const struct cls_key *keys;
-	uint64_t best[CLS_BURST];  /* rank of the hit so far, or UINT64_MAX */
-	uint64_t after[CLS_BURST]; /* ranks above this one count */
-	const struct cls_entry **hit;
+	uint64_t best[CLS_BURST];		/* rank of the hit so far, or UINT64_MAX */
+	uint64_t after[CLS_BURST];		/* ranks above this one count */
+	const struct cls_entry *hit[CLS_BURST]; /* NULL: none so far */
 };
 
 struct cls_ops {

@@ -21,19 +21,22 @@ static inline void settle_hit(struct cls_lookup *l, const struct cls_leaf *leaf,
 		unsigned lane = (unsigned)__builtin_ctz(lanes);
 		const struct cls_node *e = leaf->entry[lane];
 		/* Before its rank, which the view may not know. */
-		if (e->born > l->version ||
-		    __atomic_load_n(&e->died, __ATOMIC_RELAXED) <= l->version)
+		if (unlikely(e->born > l->version ||
+			     __atomic_load_n(&e->died, __ATOMIC_RELAXED) <= l->version))
 			continue;
-		uint64_t rank = order_rank(&l->view, &e->order);
-		if (rank >= l->best[i])
-			return;
-		if (rank <= l->after[i])
+		uint64_t rank = order_rank(&l->view, &e->order), best = l->best[i];
+		if (unlikely(rank <= l->after[i]))
 			continue;
-		if (unlikely(leaf->shape.check >> lane & 1) &&
-		    !cls_packed_matches(&e->rule, &l->keys[i]))
-			continue;
-		l->best[i] = rank;
-		l->hit[i] = &e->pub;
+		if (unlikely(leaf->shape.check >> lane & 1)) {
+			if (rank >= best)
+				return;
+			if (!cls_packed_matches(&e->rule, &l->keys[i]))
+				continue;
+		}
+		/* Which of two tables has the better one is not worth a guess. */
+		const struct cls_entry *hit = l->hit[i];
+		l->hit[i] = rank < best ? &e->pub : hit;
+		l->best[i] = rank < best ? rank : best;
 		return;
 	}
 }
