@@ -22,6 +22,8 @@ import time
 
 TAMIS, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 UPDATE = "--update" in sys.argv
+with open(TAMIS, "rb") as program:
+    SANITIZED = b"__asan_" in program.read()
 GOLDEN = os.path.join(ROOT, "tests", "cli", "golden")
 RULES = os.path.join(ROOT, "examples", "firewall.nft")
 CAPTURE = os.path.join(ROOT, "examples", "mixed.pcap")
@@ -120,10 +122,10 @@ def version():
 def help_texts():
     golden("help.out", tamis("help")[0])
     same(tamis("--help")[0], tamis("help")[0])
-    for command in ("replay", "check", "list"):
+    for command in ("replay", "check", "list", "ipset"):
         text = tamis("help", command)[0]
         golden(f"help-{command}.out", text)
-        for option in ("--help", "-h"):
+        for option in ("--help",) if command == "ipset" else ("--help", "-h"):
             same(tamis(command, option)[0], text)
         holds("Examples:" in text)
 
@@ -132,7 +134,7 @@ def help_texts():
 def man_page_has_every_option():
     with open(os.path.join(ROOT, "docs", "man", "tamis.8")) as f:
         page = f.read()
-    for command in ("replay", "check", "list"):
+    for command in ("replay", "check", "list", "ipset"):
         for option in re.findall(r"--([a-z]+)", tamis("help", command)[0].split("Examples:")[0]):
             holds(f"Fl -{option}" in page, f"--{option} is not in the man page")
 
@@ -697,6 +699,61 @@ def ipset_with_rules():
     same(tamis("check", "-f", "rules.nft", "--ipset", "-", stdin=b"create every hash:ip\ncreate none hash:ip\n"), ("", ""))
     written("more.ipset", "add none 1.2.3.4\n")
     holds("1.2.3.4" in tamis("list", "-f", "rules.nft", "--ipset", "sets.ipset", "--ipset", "more.ipset")[0])
+
+
+@test
+def ipset_overlaps_are_united():
+    """Networks in one another, ranges that cross, and the same beside ports."""
+    written("sets.ipset", "create n hash:net\nadd n 192.168.0.0/24\nadd n 192.168.0.1\nadd n 10.0.0.1-10.0.0.10\n"
+            "add n 10.0.0.5-10.0.0.20\ncreate p hash:net,port\nadd p 10.0.0.0/24,80-90\nadd p 10.0.0.0/25,85-95\n"
+            "create i hash:ip\nadd i 10.0.0.1-10.0.0.10\n-exist add i 10.0.0.5-10.0.0.20\n")
+    out = tamis("list", "-f", "none.nft", "--ipset", "sets.ipset")[0]
+    sets = {m[1]: m[2] for m in re.finditer(r"set (\w) {(.*?)\n\t}", out, re.S)}
+    got = set()
+    for text in re.findall(r"10\.0\.0\.[\d./-]+", sets["n"]):
+        first, mask, last = re.fullmatch(r"([\d.]+)(?:/(\d+)|-([\d.]+))?", text).groups()
+        first = int(first.split(".")[3])
+        got |= set(range(first, int(last.split(".")[3]) + 1 if last else first + (1 << 32 - int(mask or 32))))
+    same(sorted(got), list(range(1, 21)))
+    holds("192.168.0.0/24" in sets["n"], out)
+    same(sorted(int(h) for h in re.findall(r"10\.0\.0\.(\d+)", sets["i"])), list(range(1, 21)))
+    written("rules.nft", "table inet global { chain c { type filter hook input priority 0; "
+            "ip saddr . meta l4proto . th dport @p counter; }; }\n")
+    same(tamis("check", "-f", "rules.nft", "--ipset", "sets.ipset"), ("", ""))
+    written("lines.nft", "table ip f { set s { type ipv4_addr; flags interval; elements = { 10.0.0.1-10.0.0.10, 10.0.0.5-10.0.0.20 }; }; }\n")
+    err = tamis("check", "-f", "lines.nft", status=1)[1]
+    holds("conflicting intervals" in err and "10.0.0.5-10.0.0.20" in err and "10.0.0.1-10.0.0.10" in err, err)
+
+
+@test
+def ipset_of_a_great_blocklist():
+    """1.7 million addresses and 56,000 prefixes: bytes an element, and all or none of them."""
+    def lines(extra):
+        yield f"create b hash:ip maxelem 2000000{' counters' if extra else ''}\n"
+        yield f"create n hash:net{' counters' if extra else ''}\n"
+        for i in range(1700000):  # spread by an odd factor, each once
+            a = (i + 1) * 2654435761 & 0xffffffff
+            yield f"add b {a >> 24}.{a >> 16 & 255}.{a >> 8 & 255}.{a & 255}{extra}\n"
+        for i in range(56000):
+            yield f"add n {1 + i // 4096}.{i // 16 % 256}.{i % 16 * 16}.0/{20 + i % 13}{extra}\n"
+    written("none.nft", "")
+    for extra, most in (("", 60), (" packets 3 bytes 180", 500)):
+        with open("sets.ipset", "w") as f:
+            f.writelines(lines(extra))
+        before = os.times()
+        with subprocess.Popen([TAMIS, "check", "-f", "none.nft", "--ipset", "sets.ipset"]) as run:
+            used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(used[1])
+        same(run.returncode, 0)
+        after = os.times()
+        seconds = after.children_user + after.children_system - before.children_user - before.children_system
+        if not SANITIZED:
+            holds(used[2].ru_maxrss * 1024 < 1756000 * most, f"{used[2].ru_maxrss} KiB")
+            holds(seconds < 40, f"{seconds} s")
+        with open("sets.ipset", "a") as f:
+            f.write("add n nonsense\n")
+        same(tamis("check", "-f", "none.nft", "--ipset", "sets.ipset", status=1)[1],
+             "sets.ipset: Error in line 1756003: Syntax error: cannot parse nonsense: resolving to IPv4 address failed\n")
 
 
 @test
