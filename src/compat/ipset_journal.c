@@ -196,8 +196,26 @@ static void journal_empty(struct ipset *s)
 	s->last = NULL;
 }
 
+/* Lists that go as a whole let go of their members, which may go before them. */
+static void members_let_go(struct ipset *s)
+{
+	for (size_t i = 0; i < s->sets.n; i++) {
+		struct ipset_body *b = s->sets.items[i]->body;
+
+		if (b->fresh) {
+			refs_count(b, -1);
+			b->members.n = 0;
+		}
+	}
+	for (size_t i = 0; i < s->journal.n; i++)
+		if (s->journal.items[i].kind == DESTROYED && s->journal.items[i].set->body->fresh)
+			s->journal.items[i].set->body->members.n = 0;
+}
+
 void ipset_rollback(struct ipset *s)
 {
+	if (s->journal.n)
+		members_let_go(s);
 	for (size_t i = s->journal.n; i--;)
 		take_back(s, &s->journal.items[i]);
 	journal_empty(s);

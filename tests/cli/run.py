@@ -704,6 +704,7 @@ def ipset_with_rules():
 @test
 def ipset_overlaps_are_united():
     """Networks in one another, ranges that cross, and the same beside ports."""
+    written("none.nft", "")
     written("sets.ipset", "create n hash:net\nadd n 192.168.0.0/24\nadd n 192.168.0.1\nadd n 10.0.0.1-10.0.0.10\n"
             "add n 10.0.0.5-10.0.0.20\ncreate p hash:net,port\nadd p 10.0.0.0/24,80-90\nadd p 10.0.0.0/25,85-95\n"
             "create i hash:ip\nadd i 10.0.0.1-10.0.0.10\n-exist add i 10.0.0.5-10.0.0.20\n")

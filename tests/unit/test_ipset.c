@@ -279,6 +279,39 @@ static void test_taken_back(void **state)
 	ipset_free(s);
 }
 
+/* A list that was made before its members goes after them; so does one that was destroyed. */
+static void test_list_taken_back(void **state)
+{
+	static const char *const texts[] = {
+		"create k list:set\ncreate x hash:ip\nadd k x\nadd k a\nnonsense\n",
+		"create k list:set\ncreate x hash:ip\nadd k x\nadd k a\ndestroy k\nnonsense\n",
+		"create k list:set\ncreate x hash:ip\nadd k x\nswap k l\nflush k\nadd k x\ndestroy "
+		"k\n"
+		"nonsense\n",
+		"flush l\ncreate x hash:ip\nadd l x\nadd l a\nnonsense\n",
+		"create x hash:ip\nadd l x before b\ndel l b\ndestroy b\nnonsense\n",
+	};
+	struct ipset *s;
+	char *before, *after;
+
+	(void)state;
+	assert_int_equal(ipset_new(&s), 0);
+	assert_int_equal(restore(s, second, begin), 0);
+	before = state_of(s, second);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		assert_int_equal(restore(s, second, texts[i]), 2);
+		after = state_of(s, second);
+		assert_string_equal(after, before);
+		free(after);
+	}
+	assert_int_equal(line(s, second, "destroy b"), 1);
+	assert_int_equal(line(s, second, "flush l"), 0);
+	assert_int_equal(line(s, second, "destroy b"), 0);
+	assert_int_equal(line(s, second, "destroy a"), 0);
+	free(before);
+	ipset_free(s);
+}
+
 /* Each allocation of a restore fails once, and once with all that follow. */
 static void test_each_allocation(void **state)
 {
@@ -455,9 +488,10 @@ static void test_public(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hosts_random), cmocka_unit_test(test_nets_random),
-		cmocka_unit_test(test_taken_back),   cmocka_unit_test(test_each_allocation),
-		cmocka_unit_test(test_lifetimes),    cmocka_unit_test(test_public),
+		cmocka_unit_test(test_hosts_random),	cmocka_unit_test(test_nets_random),
+		cmocka_unit_test(test_taken_back),	cmocka_unit_test(test_list_taken_back),
+		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
+		cmocka_unit_test(test_public),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
