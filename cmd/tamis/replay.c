@@ -213,18 +213,17 @@ static int burst_judge(struct replay *r)
 /* What traces and logs said of the burst. */
 static int lines_write(struct replay *r)
 {
-	int err = 0;
+	int err;
 
 	if (r->trace.out.len)
 		progress_end(&r->progress);
-	if (r->trace.out.len)
-		err = output_strbuf(r->trace_fd, output_stdout_name, &r->trace.out);
+	err = output_strbuf(r->trace_fd, output_stdout_name, &r->trace.out);
 	/* Nobody reads the trace any more: judge on if something else is to come of it. */
 	if (err == OUTPUT_GONE && (r->o->accepted || r->o->dropped || r->o->log)) {
 		tamis_trace_set(r->engine, NULL, NULL);
 		err = 0;
 	}
-	if (!err && r->trace.log.len)
+	if (!err)
 		err = output_strbuf(r->log_fd, r->o->log, &r->trace.log);
 	return err;
 }
