@@ -76,7 +76,7 @@ static struct tamis *load_set(unsigned n)
 		put_address(&b, address(k));
 		strbuf_puts(&b, ", ");
 	}
-	strbuf_printf(&b, "}; }\n%s ip saddr @s drop\n}; }\n", chain_head);
+	strbuf_printf(&b, "};\n}\n%s ip saddr @s drop\n}; }\n", chain_head);
 	t = load(strbuf_str(&b));
 	strbuf_free(&b);
 	return t;

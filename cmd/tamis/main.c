@@ -8,7 +8,7 @@
 #include "options.h"
 #include "output.h"
 
-static const struct command *const commands[] = {&command_replay, &command_check, &command_list,
+static const struct command *const commands[] = {&command_replay, &command_check, &command_list, &command_explain,
 						 &command_ipset};
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

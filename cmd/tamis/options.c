@@ -12,7 +12,7 @@
 #include "apart.h"
 #include "output.h"
 
-enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
+enum { CHECK = 1, LIST = 2, REPLAY = 4, EXPLAIN = 8, EVERY = 15 };
 
 /* Long name, value returned (the letter, if there is one), argument, commands. */
 #define OPTIONS(X)                                                                                 \
@@ -25,7 +25,7 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EVERY = 7 };
 	X("load", OPT_LOAD, required_argument, EVERY)                                              \
 	X("reload", OPT_RELOAD, required_argument, REPLAY)                                         \
 	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
-	X("json", 'j', no_argument, LIST | REPLAY)                                                 \
+	X("json", 'j', no_argument, LIST | REPLAY | EXPLAIN)                                               \
 	X("handle", 'a', no_argument, LIST)                                                        \
 	X("numeric", 'n', no_argument, LIST)                                                       \
 	X("stateless", 's', no_argument, LIST)                                                     \

@@ -44,7 +44,7 @@ struct command {
 	int (*words)(int argc, char **argv); /* instead: one with a language of its own */
 };
 
-extern const struct command command_check, command_ipset, command_list, command_replay;
+extern const struct command command_check, command_explain, command_ipset, command_list, command_replay;
 
 /*
  * Reads argv, whose first word is the command's name. True: run the command. False: all is said,

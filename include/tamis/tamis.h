@@ -27,6 +27,7 @@
 
 #include <tamis/api.h>
 #include <tamis/burst.h>
+#include <tamis/explain.h>
 #include <tamis/report.h>
 #include <tamis/trace.h>
 

@@ -324,6 +324,22 @@ static bool family_op(const struct gather *g, const struct prog_op *op, uint8_t 
 	return false;
 }
 
+/* Its value is one that no packet has. */
+static bool op_is_never(const struct prog_op *op)
+{
+	switch ((enum prog_op_kind)op->kind) {
+	case PO_RANGE:
+	case PO_BITS:
+		return op->range.value->kind == PX_NONE;
+	case PO_BYTES:
+		return op->bytes.value->kind == PX_NONE;
+	case PO_LOOKUP:
+		return op->lookup.key->kind == PX_NONE;
+	default:
+		return op->kind == PO_NEVER;
+	}
+}
+
 /* What other conditions depend on: the family, and the protocol. */
 static void gather_context(struct gather *g, unsigned n)
 {
@@ -333,7 +349,7 @@ static void gather_context(struct gather *g, unsigned n)
 
 	g->family = g->table == FAMILY_IP ? CLS_IPV4 : g->table == FAMILY_IP6 ? CLS_IPV6 : CLS_ANY;
 	for (unsigned k = 0; k < n; k++) {
-		if (ops[k].kind == PO_NEVER)
+		if (op_is_never(&ops[k]))
 			g->never = true;
 		if (family_op(g, &ops[k], &family)) {
 			/* Two of them stay with the packet's first; the other is checked behind. */

@@ -18,7 +18,7 @@ MAY = {
     "state": ["base"],
     "model": ["lang", "set", "state", "base"],
     "eval": ["packet", "set", "acl", "ct", "state", "base"],
-    "compile": ["model", "lang", "eval", "set", "acl", "ct", "state", "packet", "base"],
+    "compile": ["model", "lang", "eval", "set", "acl", "ct", "state", "packet", "base", "tamis"],
     "engine": ["base", "rcu", "packet", "lang", "set", "acl", "ct", "state", "model", "eval",
                "compile", "tamis"],
     "compat": ["engine", "base", "tamis"],

@@ -6,6 +6,8 @@ run.py TAMIS [--update] [NAME...]. For NAME.in there is
   NAME.err   if it is refused: what `tamis check -f NAME.in` says (exit status 1), or
   NAME.ok    what `tamis list -f NAME.in` prints; reading NAME.ok gives NAME.ok again;
   NAME.json  beside it what `tamis list -j` prints, an object a line; reading it gives NAME.ok too.
+  NAME.explain  if it is there: what `tamis explain -f NAME.in` prints, but for sizes and times; its
+             JSON says the same of each rule.
 A first line `# options: -a -n ...` in NAME.in is given to `tamis list`; then only the listing is looked
 at. --update writes what the program says; read it before it is committed.
 """
@@ -66,6 +68,19 @@ def listed(*args, text=None):
     return out
 
 
+def explained(name, source):
+    sizes = ("  classifier: ", "  a packet to the end: ")
+    text = "".join(line + "\n" for line in tamis("explain", "-f", source)[1].splitlines()
+                   if not line.startswith(sizes))
+    golden(name + ".explain", text)
+    fates = [line.split(":")[0].split() for line in text.splitlines() if " handle " in line
+             and not line.startswith("      ") and not line.startswith("  !")]
+    whole_text = json.loads(tamis("explain", "-j", "-f", source)[1])
+    same("explain -j", "\n".join(f"{r['fate']} {r['handle']}" for c in whole_text["chains"]
+                                 for r in c["rules"]),
+         "\n".join(f"{f[0]} {f[2]}" for f in fates))
+
+
 def check(name):
     source = name + ".in"
     with open(os.path.join(HERE, source)) as f:
@@ -85,6 +100,8 @@ def check(name):
     text = lines(listed("-j", "-f", source))
     golden(name + ".json", text)
     same("read from JSON", listed("-f", "-", text=whole(text)), ok)
+    if os.path.exists(os.path.join(HERE, name + ".explain")):
+        explained(name, source)
 
 
 def main():
