@@ -95,6 +95,8 @@ static struct cls_leaf *leaf_with(struct classifier *c, bool ipv4, const struct 
 	if (!l)
 		return NULL;
 	l->shape.depth = old->shape.depth;
+	for (unsigned at = 0; at < CLS_LANES; at++)
+		__builtin_prefetch(old->entry[at]);
 	for (unsigned rest = old->shape.valid; rest; rest &= rest - 1) {
 		unsigned at = (unsigned)__builtin_ctz(rest);
 		if (!done && item->rank < rank_of(c, old->entry[at])) {
