@@ -139,7 +139,7 @@ static void write_restore(char path[64], size_t n)
 	fprintf(f, "create s hash:ip maxelem %zu\n", n);
 	for (size_t i = 0; i < n; i++) {
 		fputs("add s ", f);
-		print_key(f, (uint32_t)i);
+		print_key(f, (uint32_t)i + 1); /* the first is 0.0.0.0, which ipset refuses */
 		fputc('\n', f);
 	}
 	fclose(f);
@@ -215,8 +215,10 @@ static void restore(size_t n)
 	fclose(create(empty, "empty.nft"));
 	for (unsigned r = 0; r < RUNS; r++)
 		if (!run(&v[r], (const char *[]){bench_tamis(), "check", "--ipset", path, "-f",
-						 empty, NULL}))
+						 empty, NULL})) {
+			bench_skip("ipset restore", "it failed");
 			return;
+		}
 	double ms = bench_runs("hash 1M IPv4", "load, ipset restore to usable, CPU time", "tamis",
 			       v, RUNS, "ms");
 	bench_target("load of 1M addresses, ipset restore", ms / 1e3, 0.7, "s");
