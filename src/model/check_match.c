@@ -346,6 +346,20 @@ static int check_left(struct eval *ev, struct expr *e)
 	return expr_check_as(ev, &e->pair.left, want, 0);
 }
 
+/* A shifted field is a number, whatever it was: nft compares it with fields of numbers alone. */
+static int check_shift(struct eval *ev, const struct expr *e)
+{
+	const struct expr *l = e->pair.left;
+
+	if (l->kind != EX_BINOP || (l->op != OP_LSHIFT && l->op != OP_RSHIFT) ||
+	    l->type == &type_integer || l->type == &type_xinteger ||
+	    e->pair.right->kind == EX_SETREF)
+		return 0;
+	return check_error2(ev, e->pair.right->loc, l->loc,
+			    "datatype mismatch, expected %s, expression has type %s", l->type->desc,
+			    type_integer.desc);
+}
+
 /*
  * A masked field that reaches into one more byte than it has bits for, in a set of several: nft
  * moves the elements to the field's place, where they are longer than the set's key.
@@ -388,6 +402,9 @@ int match_check(struct eval *ev, struct stmt *s)
 				    compare_names[e->op]);
 	if (!e->pair.left->type)
 		return check_error(ev, e->pair.left->loc, "expression has no type");
+	err = check_shift(ev, e);
+	if (err)
+		return err;
 	e->type = &type_boolean;
 	e->bits = 1;
 	err = check_right(ev, e);
