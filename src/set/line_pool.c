@@ -22,15 +22,13 @@ _Static_assert(sizeof(struct line_chunk) == LINE, "the head is a line");
 static int chunk_add(struct line_pool *p)
 {
 	size_t lines = p->chunks ? MIN(p->chunks->lines * 2, (size_t)CHUNK_MOST) : CHUNK_FIRST;
-	size_t size = (lines + 1) * LINE;
-	struct line_chunk *c = aligned_alloc(LINE, size);
+	struct line_chunk *c = aligned_alloc(LINE, (lines + 1) * LINE);
 
 	if (!c)
 		return -ENOMEM;
 	*c = (struct line_chunk){p->chunks, lines};
 	p->chunks = c;
 	p->used = 0;
-	p->bytes += size;
 	return 0;
 }
 
@@ -68,13 +66,9 @@ static void kept_put(struct line_pool *p, void *piece, size_t lines)
 	p->kept = s;
 }
 
-static void *large_alloc(struct line_pool *p, size_t lines)
+static void *large_alloc(size_t lines)
 {
-	void *piece = aligned_alloc(LINE, lines * LINE);
-
-	if (piece)
-		p->bytes += lines * LINE;
-	return piece;
+	return aligned_alloc(LINE, lines * LINE);
 }
 
 /* A piece of one or two lines that was not in use yet. */
@@ -94,7 +88,7 @@ void *line_alloc(struct line_pool *p, size_t lines)
 {
 	if (!pooled(p, lines)) {
 		void *piece = kept_take(p, lines);
-		return piece ? piece : large_alloc(p, lines);
+		return piece ? piece : large_alloc(lines);
 	}
 	struct line_piece **spare = &p->spare[lines - 1];
 	if (!*spare)
@@ -111,7 +105,6 @@ void line_free(struct line_pool *p, void *piece, size_t lines)
 		return;
 	}
 	if (!pooled(p, lines)) {
-		p->bytes -= lines * LINE;
 		free(piece);
 		return;
 	}
@@ -129,7 +122,7 @@ int line_reserve(struct line_pool *p, size_t lines, size_t n)
 		have++;
 	for (; have < n; have++) {
 		/* Taken out of the chunks, or kept. */
-		void *piece = small ? piece_new(p, lines) : large_alloc(p, lines);
+		void *piece = small ? piece_new(p, lines) : large_alloc(lines);
 		if (!piece)
 			return -ENOMEM;
 		if (small)

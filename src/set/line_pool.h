@@ -19,7 +19,6 @@ struct line_pool {
 	struct line_piece *kept; /* larger ones, by line_reserve() */
 	struct line_chunk *chunks;
 	size_t used; /* lines of the first chunk */
-	size_t bytes;
 	bool apart; /* every piece is the allocator's: then any thread may free() it */
 };
 

@@ -478,23 +478,6 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 
 /* --- packet path ---------------------------------------------------------------------------- */
 
-uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
-			   const uint64_t *now, struct set_elem **hit)
-{
-	uint64_t found = 0;
-
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		struct set_elem *e = s->ops->match(s, keys + i * stride, now[i]);
-		if (!e)
-			continue;
-		found |= 1ULL << i;
-		if (hit)
-			hit[i] = e;
-	}
-	return found;
-}
-
 uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mask,
 		    const uint64_t *now, struct set_elem **hit)
 {

@@ -252,10 +252,6 @@ void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeo
 			       uint64_t expires);
 void hash_set_elem_free(struct rcu *rcu, struct set_elem *e);
 
-/* For kinds where a batch is the keys one by one. */
-uint64_t lookup_one_by_one(const struct set *s, const uint8_t *keys, size_t stride, uint64_t mask,
-			   const uint64_t *now, struct set_elem **hit);
-
 /* set.c: frees a view, of which the head is the first member. */
 void set_view_free(struct rcu_head *view);
 

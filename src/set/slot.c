@@ -188,11 +188,6 @@ uint64_t slot_shrink(struct slot_pool *p, uint64_t *word, size_t ranges)
 	return gone;
 }
 
-size_t slot_bytes(const struct slot_pool *p, uint64_t word)
-{
-	return leaf_lines(p, word) * 64;
-}
-
 void slot_free(struct slot_pool *p, uint64_t word)
 {
 	leaf_free(p, word);

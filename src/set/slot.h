@@ -87,8 +87,6 @@ static inline bool slot_bit(uint64_t word, unsigned x)
 int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges, size_t edits, uint64_t *gone);
 void slot_free(struct slot_pool *p, uint64_t word);
 bool slot_has(uint64_t word, unsigned x);
-/* What a leaf takes, for who frees it by himself. */
-size_t slot_bytes(const struct slot_pool *p, uint64_t word);
 
 struct slot_edit {
 	struct slot_pool *pool;

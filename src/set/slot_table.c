@@ -61,7 +61,6 @@ struct slot_table *slot_table_new(unsigned key_len, bool overlap, bool readers)
 		free(t);
 		return NULL;
 	}
-	t->bytes = sizeof(*t) + root_size(t);
 	return t;
 }
 
@@ -115,35 +114,7 @@ static struct slot_at slot_at(const struct slot_table *t, uint32_t x)
 	return page_slot(t, page_of(t->root, x), slot_of(x));
 }
 
-size_t slot_table_bytes(const struct slot_table *t)
-{
-	return t->bytes + t->pool.lines.bytes;
-}
-
 /* --- versions ------------------------------------------------------------------------------- */
-
-static inline size_t inner_size(const struct slot_inner *in)
-{
-	return in ? sizeof(*in) + in->cap * sizeof(in->v[0]) : 0;
-}
-
-static void inner_free(struct slot_table *t, struct slot_inner *in)
-{
-	t->bytes -= inner_size(in);
-	free(in);
-}
-
-static void page_free(struct slot_table *t, struct slot_page *p)
-{
-	t->bytes -= page_size(t);
-	free(p);
-}
-
-static void root_free(struct slot_table *t, struct slot_root *root)
-{
-	t->bytes -= root_size(t);
-	free(root);
-}
 
 /* The slot of x in the version before; a word of 0 and no page: it has none. */
 static struct slot_at base_slot(const struct slot_table *t, uint32_t x)
@@ -171,7 +142,6 @@ static int root_own(struct slot_table *t)
 		return -ENOMEM;
 	memcpy(root, t->root, root_size(t));
 	root->stamp = t->stamp;
-	t->bytes += root_size(t);
 	t->root = root;
 	return 0;
 }
@@ -190,7 +160,6 @@ static int page_own(struct slot_table *t, uint32_t x)
 		memcpy(p, old, page_size(t));
 	else
 		memset(p, 0, page_size(t));
-	t->bytes += page_size(t);
 	*page_head(t, p) = (struct slot_page_head){t->stamp, old, t->open ? t->made : NULL};
 	if (t->open)
 		t->made = p;
@@ -235,18 +204,14 @@ static int page_differ(struct slot_table *t, const struct slot_page *from,
 		struct slot_inner *in = to ? *page_slot(t, to, i).inner : NULL;
 		bool leaf =
 			slot_leaf(*a.word) && !(other && slot_leaf(*other) == slot_leaf(*a.word));
-		if (leaf && l) {
-			t->pool.lines.bytes -= slot_bytes(&t->pool, *a.word);
+		if (leaf && l)
 			l->pieces.items[l->pieces.n++] = (void *)slot_leaf(*a.word);
-		} else if (leaf) {
+		else if (leaf)
 			slot_free(&t->pool, *a.word);
-		}
-		if (*a.inner && *a.inner != in && l) {
-			t->bytes -= inner_size(*a.inner);
+		if (*a.inner && *a.inner != in && l)
 			l->pieces.items[l->pieces.n++] = *a.inner;
-		} else if (*a.inner != in) {
-			inner_free(t, *a.inner);
-		}
+		else if (*a.inner != in)
+			free(*a.inner);
 	}
 	return err;
 }
@@ -261,7 +226,6 @@ static int base_retire(struct slot_table *t, struct limbo *l)
 		if (page_differ(t, base, p, l))
 			return -ENOMEM;
 		l->pieces.items[l->pieces.n++] = base;
-		t->bytes -= page_size(t);
 		page_head(t, p)->base = NULL;
 	}
 	return 0;
@@ -274,7 +238,7 @@ static void base_free(struct slot_table *t)
 		if (!base)
 			continue;
 		page_differ(t, base, p, NULL);
-		page_free(t, base);
+		free(base);
 		page_head(t, p)->base = NULL;
 	}
 }
@@ -290,10 +254,8 @@ void slot_table_commit(struct slot_table *t, struct rcu *rcu)
 			rcu_wait(rcu, UINT64_MAX);
 		base_free(t);
 	}
-	if (listed)
-		t->bytes -= root_size(t);
-	else if (t->base != t->root)
-		root_free(t, t->base);
+	if (!listed && t->base != t->root)
+		free(t->base);
 	if (l)
 		rcu_defer(rcu, &l->rcu, limbo_free, sizeof(*l));
 	t->open = false;
@@ -307,10 +269,10 @@ void slot_table_revert(struct slot_table *t)
 		struct slot_page *p = t->made;
 		t->made = page_head(t, p)->next;
 		page_differ(t, p, page_head(t, p)->base, NULL);
-		page_free(t, p);
+		free(p);
 	}
 	if (t->base != t->root)
-		root_free(t, t->root);
+		free(t->root);
 	t->root = t->base;
 	t->base = NULL;
 	t->open = false;
@@ -394,7 +356,6 @@ static int inner_resize(struct slot_table *t, uint32_t x, size_t cap)
 
 	if (!new)
 		return -ENOMEM;
-	t->bytes += size - (shared || !old ? 0 : sizeof(*old) + new->cap * sizeof(old->v[0]));
 	if (shared)
 		memcpy(new, old, sizeof(*old) + MIN(old->n, (uint32_t)cap) * sizeof(old->v[0]));
 	else if (!old)
@@ -692,7 +653,7 @@ void slot_table_take(struct slot_table *t, struct slot_range r, const struct slo
 	memmove(&in->v[i], &in->v[i + 1], (in->n - i) * sizeof(in->v[0]));
 	part_clear(t, r, others);
 	if (!in->n) {
-		inner_free(t, in);
+		free(in);
 		*at = NULL;
 	} else if (in->n < in->cap / 4) {
 		inner_resize(t, r.lo, in->n * 2); /* or it stays as it is */

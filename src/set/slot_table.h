@@ -92,6 +92,5 @@ uint64_t slot_table_lookup(const struct slot_table *t, const struct slot_root *r
 			   const uint8_t *keys, size_t stride, uint64_t mask);
 bool slot_table_has(const struct slot_table *t, const struct slot_root *root, uint32_t x);
 
-size_t slot_table_bytes(const struct slot_table *t); /* all its memory */
 
 #endif

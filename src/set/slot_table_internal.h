@@ -60,7 +60,6 @@ struct slot_table {
 	uint64_t stamp;
 	struct slot_root *root, *base; /* base: of the version before the open one */
 	struct slot_page *made;	       /* pages of the open version */
-	size_t bytes;		       /* but for leaves */
 };
 
 extern const struct slot_table_ops slot_table_scalar, slot_table_avx2, slot_table_avx512;
