@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* classifier_avx2: lookups that compare the eight lanes of a leaf at once, with AVX2 and BMI2. */
-#include <immintrin.h>
-
-#include "acl/classifier_internal.h"
+#include "acl/classifier_x86.h"
 
 /* All ones in the lanes of 32 bits whose two ports are both in range. */
 static inline __m256i ports_in(const struct cls_leaf *l, uint32_t ports)
@@ -12,19 +10,6 @@ static inline __m256i ports_in(const struct cls_leaf *l, uint32_t ports)
 	__m256i up = _mm256_max_epu16(p, _mm256_load_si256((const __m256i *)l->port_lo));
 	__m256i down = _mm256_min_epu16(p, _mm256_load_si256((const __m256i *)l->port_hi));
 	return _mm256_cmpeq_epi32(up, down);
-}
-
-static inline __m256i widen(const uint8_t *bytes)
-{
-	return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)bytes));
-}
-
-/* Bits where a word of the key differs from a row, but for `shift` of them. */
-static inline __m256i differ(uint32_t w, const uint32_t *row, __m256i shift)
-{
-	return _mm256_srlv_epi32(_mm256_xor_si256(_mm256_set1_epi32((int)w),
-						  _mm256_load_si256((const __m256i *)row)),
-				 shift);
 }
 
 /* The lanes whose protocol and needs agree: a byte of each. */
@@ -51,20 +36,6 @@ static inline unsigned scan4(const struct cls_leaf *l, const struct cls_key *k)
 		_mm256_or_si256(differ(k->w[CLS_AT_SADDR / 32], l->address[0], widen(l->swild)),
 				differ(k->w[CLS_AT_DADDR / 32], l->address[1], widen(l->dwild)));
 	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & bytes_in(l, k);
-}
-
-/* Four words, the least significant last: the bits that are wild are the lowest of all. */
-static inline __m256i differ_wide(const uint32_t *w, const uint32_t (*rows)[CLS_LANES],
-				  __m256i wild)
-{
-	const __m256i word = _mm256_set1_epi32(32), none = _mm256_setzero_si256();
-	__m256i d = none;
-	for (int i = 3; i >= 0; i--) {
-		__m256i shift = _mm256_max_epi32(_mm256_min_epi32(wild, word), none);
-		d = _mm256_or_si256(d, differ(w[i], rows[i], shift));
-		wild = _mm256_sub_epi32(wild, word);
-	}
-	return d;
 }
 
 static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)

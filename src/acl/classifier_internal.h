@@ -212,15 +212,6 @@ static inline uint32_t cls_extract(uint32_t w, uint32_t mask)
 	return out;
 }
 
-static inline uint32_t cls_deposit(uint32_t bits, uint32_t mask)
-{
-	uint32_t out = 0;
-	for (; mask; mask &= mask - 1, bits >>= 1)
-		if (bits & 1)
-			out |= mask & -mask;
-	return out;
-}
-
 /* --- memory: classifier_memory.c ------------------------------------------------------------ */
 
 struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4);
