@@ -14,7 +14,7 @@ MAY = {
     "lang": ["base"],
     "set": ["rcu", "base"],
     "acl": ["rcu", "base", "tamis"],
-    "ct": ["rcu", "packet", "base"],
+    "ct": ["packet", "base"],
     "state": ["base"],
     "model": ["lang", "set", "state", "base"],
     "eval": ["packet", "set", "acl", "ct", "state", "base"],
