@@ -8,8 +8,8 @@
 #include "options.h"
 #include "output.h"
 
-static const struct command *const commands[] = {&command_replay, &command_check, &command_list, &command_explain,
-						 &command_ipset};
+static const struct command *const commands[] = {&command_replay, &command_check, &command_list,
+						 &command_explain, &command_ipset};
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -2,9 +2,9 @@
 /*
  * run: what the files of eval share: the state of one eval_run(), and how ops reach it.
  *
- * value.c reads expressions, key.c fields for classifiers, match.c compares, state_ops.c and rewrite.c carry statements out,
- * chain.c walks rules and chains, flow.c speaks to the flow table, path.c walks the hooks. Nobody
- * else includes this.
+ * value.c reads expressions, key.c fields for classifiers, match.c compares, state_ops.c and
+ * rewrite.c carry statements out, chain.c walks rules and chains, flow.c speaks to the flow table,
+ * path.c walks the hooks. Nobody else includes this.
  */
 #ifndef TAMIS_EVAL_RUN_H
 #define TAMIS_EVAL_RUN_H
