@@ -281,12 +281,14 @@ void cls_take_out(struct classifier *c, struct cls_node *e)
 				bound_advance(c, side, r);
 }
 
-static int insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
-		  void *cookie, struct cls_entry **out)
+int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
+		      void *cookie, struct cls_entry **out)
 {
 	uint32_t fields = c->fields;
 	struct cls_node *e;
 
+	if (c->n >= c->config.max_entries)
+		return -EDQUOT;
 	if (rule && cls_rule_check(rule))
 		return -EINVAL;
 	unsigned words = rule ? cls_rule_words(rule) : 0;
@@ -324,20 +326,10 @@ static int insert(struct classifier *c, struct cls_entry *before, const struct c
 	c->changes = e;
 	e->rule.changed = true;
 	*out = &e->pub;
+	count(c, 1);
 	bounds_advance(c);
 	cls_retire_flush(c);
 	return 0;
-}
-
-int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
-		      void *cookie, struct cls_entry **out)
-{
-	if (c->n >= c->config.max_entries)
-		return -EDQUOT;
-	int err = insert(c, before, rule, cookie, out);
-	if (!err)
-		count(c, 1);
-	return err;
 }
 
 void classifier_delete(struct classifier *c, struct cls_entry *entry)
@@ -351,17 +343,6 @@ void classifier_delete(struct classifier *c, struct cls_entry *entry)
 		c->changes = e;
 	}
 	count(c, -1);
-}
-
-int classifier_replace(struct classifier *c, struct cls_entry *e, const struct cls_rule *rule,
-		       void *cookie, struct cls_entry **out)
-{
-	int err = insert(c, e, rule, cookie, out);
-	if (err)
-		return err;
-	count(c, 1);
-	classifier_delete(c, e);
-	return 0;
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  *
  * A classifier is an ordered list of entries, each a rule (conditions on fields, all of which must
  * hold) and a cookie of the caller's. Lookups answer with the first entry in order that matches, or
- * with the first behind a given entry, so that a caller can go on. Entries are inserted, deleted
- * and replaced one at a time at any place; none is ever copied or moved for the sake of another.
+ * with the first behind a given entry, so that a caller can go on. Entries are inserted
+ * and deleted one at a time at any place; none is ever copied or moved for the sake of another.
  *
  * Fields are the rows of CLS_FIELDS. A key is what a packet has: the caller fills the words of the
  * fields that classifier_fields() names, and the `has` bits of those that are there. A condition on
@@ -170,9 +170,6 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 		      void *cookie, struct cls_entry **out);
 /* Takes an entry away; it must be there. Needs no memory. */
 void classifier_delete(struct classifier *c, struct cls_entry *e);
-/* The same as an insertion before e and a deletion of e, but on failure e stays. */
-int classifier_replace(struct classifier *c, struct cls_entry *e, const struct cls_rule *rule,
-		       void *cookie, struct cls_entry **out);
 /* Makes all changes since the last commit visible, or takes them back. */
 void classifier_commit(struct classifier *c);
 void classifier_abort(struct classifier *c);

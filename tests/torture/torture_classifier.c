@@ -150,8 +150,9 @@ static void change(struct world *w, struct model_rule **live, unsigned *n, uint6
 		live[at] = live[--*n];
 	} else if (*n) {
 		struct model_rule *x = new_rule(seed);
-		if (classifier_replace(w->c, live[at]->entry, rule_of(x), x, &x->entry))
+		if (classifier_insert(w->c, live[at]->entry, rule_of(x), x, &x->entry))
 			abort();
+		classifier_delete(w->c, live[at]->entry);
 		live[at] = x;
 	}
 }
@@ -205,8 +206,8 @@ static void readers_see_one_order(void **state)
 		if (turn % 3 == 0) {
 			struct model_rule *x = marked_rule();
 			assert_int_equal(
-				classifier_replace(w.c, w.always->entry, &x->rule, x, &x->entry),
-				0);
+				classifier_insert(w.c, w.always->entry, &x->rule, x, &x->entry), 0);
+			classifier_delete(w.c, w.always->entry);
 			w.always = x;
 		}
 		classifier_commit(w.c);
