@@ -122,7 +122,7 @@ int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *r
 		entry_free(a, e);
 		return err;
 	}
-	list_insert(before, &e->in_acl);
+	list_insert(&e->in_acl, before);
 	entry_count(e, 1);
 	err = places_add(e, before == &acl->entries ? NULL : entry_at(before));
 	if (!err)

@@ -30,41 +30,11 @@
 #include <tamis/acl.h>
 
 #include "acl/classifier.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "rcu/rcu.h"
 
 enum { PLANE_WHOLE, PLANE_FRAGMENT, PLANES };
-
-struct list {
-	struct list *prev, *next;
-};
-
-static inline void list_init(struct list *l)
-{
-	l->prev = l->next = l;
-}
-
-/* Before `at`, which may be the head: then at the end. */
-static inline void list_insert(struct list *at, struct list *l)
-{
-	l->prev = at->prev;
-	l->next = at;
-	l->prev->next = l;
-	at->prev = l;
-}
-
-/* The node keeps its neighbours, so that list_restore() can undo this in reverse order. */
-static inline void list_take(struct list *l)
-{
-	l->prev->next = l->next;
-	l->next->prev = l->prev;
-}
-
-static inline void list_restore(struct list *l)
-{
-	l->prev->next = l;
-	l->next->prev = l;
-}
 
 /* A rule of either kind, normalized: equal rules are equal bytes. MAC-IP: dst is MAC and mask. */
 struct acl_rule {

@@ -153,8 +153,8 @@ static int link_add(struct tamis_acl_context *ctx, struct acl *acl, struct list 
 		free(link);
 		return err;
 	}
-	list_insert(before, &link->in_ctx);
-	list_insert(&acl->links, &link->in_acl);
+	list_insert(&link->in_ctx, before);
+	list_insert(&link->in_acl, &acl->links);
 	link_count(link, 1);
 	acl_link_end(link, next);
 	err = acl_table_touch(a, &ctx->table);

@@ -53,7 +53,7 @@ static int table_went(struct compile *c, struct model_table *t)
 {
 	int err = 0;
 
-	for (struct model_link *l = t->chains.next; l != &t->chains && !err; l = l->next)
+	for (struct list *l = t->chains.next; l != &t->chains && !err; l = l->next)
 		err = chain_went(c, container_of(l, struct model_chain, link));
 	return err;
 }
@@ -135,14 +135,13 @@ static int changes_apply(struct compile *c, const struct model *m)
 static int chains_each(struct compile *c, const struct model *m,
 		       int (*fn)(struct compile *c, struct model_chain *chain))
 {
-	const struct model_link *tables = model_tables(m);
+	const struct list *tables = model_tables(m);
 	int err = 0;
 
-	for (const struct model_link *t = tables->next; t != tables; t = t->next) {
-		const struct model_link *chains =
-			&container_of(t, struct model_table, link)->chains;
+	for (const struct list *t = tables->next; t != tables; t = t->next) {
+		const struct list *chains = &container_of(t, struct model_table, link)->chains;
 
-		for (struct model_link *l = chains->next; l != chains && !err; l = l->next)
+		for (struct list *l = chains->next; l != chains && !err; l = l->next)
 			err = fn(c, container_of(l, struct model_chain, link));
 	}
 	return err;
@@ -150,7 +149,7 @@ static int chains_each(struct compile *c, const struct model *m,
 
 static int rules_came(struct compile *c, struct model_chain *chain)
 {
-	const struct model_link *l = chain->rules.next;
+	const struct list *l = chain->rules.next;
 
 	return l == &chain->rules ? 0 : rule_came(c, container_of(l, struct model_rule, link));
 }

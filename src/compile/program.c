@@ -71,10 +71,10 @@ static void need(struct compile *c, const struct compiled_rule *r, uint32_t delt
 /* A rule with those in its anonymous chains. */
 static void needs_count(struct compile *c, const struct compiled_rule *r, uint32_t delta)
 {
-	const struct model_link *head = &((const struct model_rule *)r->pub.rule)->anonymous;
+	const struct list *head = &((const struct model_rule *)r->pub.rule)->anonymous;
 
 	need(c, r, delta);
-	for (const struct model_link *l = head->next; l != head; l = l->next) {
+	for (const struct list *l = head->next; l != head; l = l->next) {
 		struct compiled_program *p = compiled(container_of(l, struct model_chain, link));
 
 		for (struct compiled_rule *i = rule_first(p); i; i = rule_next(i))
@@ -207,7 +207,7 @@ void program_free(struct compile *c, struct compiled_program *p)
 
 static void anonymous_free(struct model_rule *rule)
 {
-	for (struct model_link *l = rule->anonymous.next; l != &rule->anonymous; l = l->next) {
+	for (struct list *l = rule->anonymous.next; l != &rule->anonymous; l = l->next) {
 		struct model_chain *chain = container_of(l, struct model_chain, link);
 
 		if (compiled(chain))
@@ -221,7 +221,7 @@ static int anonymous_fill(struct compile *c, struct compiled_program *p)
 {
 	struct model_chain *chain = (struct model_chain *)p->pub.chain;
 
-	for (struct model_link *l = chain->rules.next; l != &chain->rules; l = l->next) {
+	for (struct list *l = chain->rules.next; l != &chain->rules; l = l->next) {
 		struct compiled_rule *r;
 		int err = rule_make(c, container_of(l, struct model_rule, link), &r);
 
@@ -235,15 +235,15 @@ static int anonymous_fill(struct compile *c, struct compiled_program *p)
 /* The rule with its anonymous chains, in no list and not counted yet. */
 static int rule_make(struct compile *c, struct model_rule *rule, struct compiled_rule **out)
 {
-	struct model_link *head = &rule->anonymous;
+	struct list *head = &rule->anonymous;
 	struct compiled_rule *r = NULL;
 	int err = 0;
 
-	for (struct model_link *l = head->next; l != head && !err; l = l->next)
+	for (struct list *l = head->next; l != head && !err; l = l->next)
 		err = program_new(container_of(l, struct model_chain, link)) ? 0 : -ENOMEM;
 	if (!err)
 		err = rule_compile(c, rule, &r);
-	for (struct model_link *l = head->next; l != head && !err; l = l->next)
+	for (struct list *l = head->next; l != head && !err; l = l->next)
 		err = anonymous_fill(c, compiled(container_of(l, struct model_chain, link)));
 	if (err) {
 		anonymous_free(rule);
@@ -297,8 +297,8 @@ static int rule_add(struct compile *c, struct model_rule *rule, struct compiled_
 
 int rules_add(struct compile *c, struct model_rule *first)
 {
-	const struct model_link *head = &first->chain->rules;
-	struct model_link *l = &first->link, *end = l;
+	const struct list *head = &first->chain->rules;
+	struct list *l = &first->link, *end = l;
 	struct compiled_rule *before = NULL;
 	int err = 0;
 

@@ -7,28 +7,6 @@
 
 enum { BUCKETS_MIN = 256, GC_FOR_ROOM = 64, LOOKS_FOR_ROOM = 64 };
 
-/* --- lists ---------------------------------------------------------------------------------- */
-
-static inline void link_init(struct link *l)
-{
-	l->prev = l->next = l;
-}
-
-static inline void link_take(struct link *l)
-{
-	l->prev->next = l->next;
-	l->next->prev = l->prev;
-	link_init(l);
-}
-
-static inline void link_append(struct link *queue, struct link *l)
-{
-	l->prev = queue->prev;
-	l->next = queue;
-	queue->prev->next = l;
-	queue->prev = l;
-}
-
 #define expiry_flow(l) container_of(l, struct ct_flow, by_expiry)
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -56,9 +34,9 @@ int ct_table_new(const struct ct_config *config, struct ct_table **out)
 		return -ENOMEM;
 	t->config = *config;
 	for (unsigned i = 0; i < CT_TIMEOUTS_N; i++)
-		link_init(&t->queues[i]);
-	link_init(&t->weak);
-	link_init(&t->buried);
+		list_init(&t->queues[i]);
+	list_init(&t->weak);
+	list_init(&t->buried);
 	int err = hash_secret_draw(&t->secret);
 	if (!err) {
 		t->n_buckets = BUCKETS_MIN;
@@ -165,7 +143,7 @@ static unsigned gc(struct ct_table *t, uint64_t now, unsigned budget)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < CT_TIMEOUTS_N; i++)
-		for (struct link *q = &t->queues[i]; n < budget && q->next != q; n++) {
+		for (struct list *q = &t->queues[i]; n < budget && q->next != q; n++) {
 			if (!flow_expired(expiry_flow(q->next), now))
 				break;
 			expire(t, expiry_flow(q->next));
@@ -178,7 +156,7 @@ static bool early_drop(struct ct_table *t)
 {
 	unsigned looks = LOOKS_FOR_ROOM;
 
-	for (struct link *l = t->weak.next; l != &t->weak && looks; l = l->next, looks--) {
+	for (struct list *l = t->weak.next; l != &t->weak && looks; l = l->next, looks--) {
 		struct ct_flow *f = container_of(l, struct ct_flow, by_age);
 		if (!(f->status & CT_CONFIRMED))
 			continue;
@@ -231,8 +209,8 @@ struct ct_flow *table_add(struct ct_table *t, const struct ct_tuple *original,
 		n->dir = (uint8_t)dir;
 		node_insert(t, n);
 	}
-	link_append(&t->weak, &f->by_age);
-	link_init(&f->by_expiry);
+	list_insert(&f->by_age, &t->weak);
+	list_init(&f->by_expiry);
 	f->created = now;
 	t->n++;
 	return f;
@@ -244,9 +222,9 @@ void table_remove(struct ct_table *t, struct ct_flow *f)
 
 	node_remove(t, &f->node[CT_ORIGINAL]);
 	node_remove(t, &f->node[CT_REPLY]);
-	link_take(&f->by_age);
-	link_take(&f->by_expiry);
-	link_append(&t->buried, &f->by_expiry);
+	list_remove(&f->by_age);
+	list_remove(&f->by_expiry);
+	list_insert(&f->by_expiry, &t->buried);
 	f->status |= CT_DYING;
 	t->slots.items[slot] = NULL;
 	t->free_slots.items[t->free_slots.n++] = slot;
@@ -257,7 +235,7 @@ void table_bury(struct ct_table *t)
 {
 	while (t->buried.next != &t->buried) {
 		struct ct_flow *f = expiry_flow(t->buried.next);
-		link_take(&f->by_expiry);
+		list_remove(&f->by_expiry);
 		free(f);
 	}
 }
@@ -282,7 +260,7 @@ uint32_t ct_count(const struct ct_table *t, uint64_t now)
 	uint32_t n = t->n;
 
 	for (unsigned i = 0; i < CT_TIMEOUTS_N; i++)
-		for (struct link *l = t->queues[i].next; l != &t->queues[i]; l = l->next) {
+		for (struct list *l = t->queues[i].next; l != &t->queues[i]; l = l->next) {
 			if (!flow_expired(expiry_flow(l), now))
 				break;
 			n--;
@@ -301,14 +279,14 @@ void flow_refresh(struct ct_table *t, struct ct_flow *f, enum ct_timeout timeout
 {
 	if (__builtin_add_overflow(now, t->config.timeout_ns[timeout], &f->expires))
 		f->expires = UINT64_MAX;
-	link_take(&f->by_expiry);
-	link_append(&t->queues[timeout], &f->by_expiry);
+	list_remove(&f->by_expiry);
+	list_insert(&f->by_expiry, &t->queues[timeout]);
 }
 
 void flow_assure(struct ct_flow *f)
 {
 	f->status |= CT_ASSURED;
-	link_take(&f->by_age);
+	list_remove(&f->by_age);
 }
 
 const struct ct_tuple *ct_flow_tuple(const struct ct_flow *f, enum ct_direction dir)

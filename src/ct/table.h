@@ -14,13 +14,10 @@
 #define TAMIS_CT_TABLE_H
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "ct/ct.h"
 #include "ct/tuple.h"
-
-struct link {
-	struct link *prev, *next;
-};
 
 struct node {
 	struct node *next;
@@ -39,8 +36,8 @@ struct tcp_flow {
 
 struct ct_flow {
 	struct node node[2];
-	struct link by_expiry;
-	struct link by_age; /* not assured; unlinked: to itself */
+	struct list by_expiry;
+	struct list by_age; /* not assured; unlinked: to itself */
 	uint64_t id, created, expires;
 	uint64_t packets[2], bytes[2];
 	uint32_t status, mark;
@@ -59,7 +56,7 @@ struct ct_table {
 	struct node **buckets;
 	size_t n_buckets;
 	uint32_t n;
-	struct link queues[CT_TIMEOUTS_N], weak, buried;
+	struct list queues[CT_TIMEOUTS_N], weak, buried;
 	VEC(struct ct_flow *) slots; /* by the low half of the id; NULL: free */
 	VEC(uint32_t) free_slots;
 	uint32_t generation;

@@ -144,9 +144,9 @@ void tamis_log_set(struct tamis *t, void (*fn)(void *arg, const struct tamis_log
 
 void engine_collect(struct tamis *t, uint64_t now, unsigned budget)
 {
-	const struct model_link *sets = model_timed_sets(t->model);
+	const struct list *sets = model_timed_sets(t->model);
 
-	for (const struct model_link *l = sets->next; l != sets; l = l->next) {
+	for (const struct list *l = sets->next; l != sets; l = l->next) {
 		struct set *s = container_of(l, struct model_set, timed)->set;
 
 		if (set_next_due(s) <= now)
@@ -166,9 +166,9 @@ static uint64_t gathered(const struct set *s, uint64_t now)
 
 void engine_collect_step(struct tamis *t, uint64_t now, unsigned budget)
 {
-	const struct model_link *sets = model_timed_sets(t->model);
+	const struct list *sets = model_timed_sets(t->model);
 
-	for (const struct model_link *l = sets->next; l != sets; l = l->next) {
+	for (const struct list *l = sets->next; l != sets; l = l->next) {
 		struct set *s = container_of(l, struct model_set, timed)->set;
 		uint64_t until = gathered(s, now);
 

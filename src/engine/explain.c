@@ -101,15 +101,15 @@ static int explain_one(struct tamis *t, const struct model_chain *chain, uint32_
 
 int tamis_explain(struct tamis *t, const struct tamis_explain_ops *ops, void *arg)
 {
-	const struct model_link *tables = model_tables(t->model);
+	const struct list *tables = model_tables(t->model);
 	int err = 0;
 
-	for (const struct model_link *l = tables->next; l != tables && !err; l = l->next) {
+	for (const struct list *l = tables->next; l != tables && !err; l = l->next) {
 		const struct model_table *table = container_of(l, struct model_table, link);
-		const struct model_link *head = &table->chains;
+		const struct list *head = &table->chains;
 		uint32_t writes = explain_writes(t->compile, table);
 
-		for (const struct model_link *c = head->next; c != head && !err; c = c->next) {
+		for (const struct list *c = head->next; c != head && !err; c = c->next) {
 			const struct model_chain *chain = container_of(c, struct model_chain, link);
 
 			if (chain->name)

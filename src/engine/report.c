@@ -25,14 +25,14 @@ const char *tamis_malformed_text(unsigned reason)
 static int chain_walk(struct tamis *t, int (*fn)(struct tamis *t, struct model_chain *c, void *arg),
 		      void *arg)
 {
-	const struct model_link *tables = model_tables(t->model);
+	const struct list *tables = model_tables(t->model);
 	int err = 0;
 
-	for (const struct model_link *l = tables->next; l != tables && !err; l = l->next) {
+	for (const struct list *l = tables->next; l != tables && !err; l = l->next) {
 		const struct model_table *table = container_of(l, struct model_table, link);
-		const struct model_link *head = &table->chains;
+		const struct list *head = &table->chains;
 
-		for (const struct model_link *c = head->next; c != head && !err; c = c->next) {
+		for (const struct list *c = head->next; c != head && !err; c = c->next) {
 			struct model_chain *chain = container_of(c, struct model_chain, link);
 
 			if (chain->name)
@@ -56,8 +56,7 @@ static int rules_visit(struct tamis *t, struct model_chain *chain, void *arg)
 	uint64_t here = program ? program_entered(program) : 0;
 	int err = 0;
 
-	for (const struct model_link *l = chain->rules.next; l != &chain->rules && !err;
-	     l = l->next) {
+	for (const struct list *l = chain->rules.next; l != &chain->rules && !err; l = l->next) {
 		struct model_rule *rule = container_of(l, struct model_rule, link);
 		struct tamis_rule r = {
 			.family = family_name(chain->table->family),
@@ -156,16 +155,16 @@ int tamis_chain_each(struct tamis *t, int (*fn)(void *arg, const struct tamis_ch
 int tamis_set_each(struct tamis *t, uint64_t now, int (*fn)(void *arg, const struct tamis_set *s),
 		   void *arg)
 {
-	const struct model_link *tables = model_tables(t->model);
+	const struct list *tables = model_tables(t->model);
 	int err = 0;
 
 	now = engine_time(now);
 	engine_collect(t, now, UINT_MAX);
-	for (const struct model_link *l = tables->next; l != tables && !err; l = l->next) {
+	for (const struct list *l = tables->next; l != tables && !err; l = l->next) {
 		const struct model_table *table = container_of(l, struct model_table, link);
-		const struct model_link *head = &table->sets;
+		const struct list *head = &table->sets;
 
-		for (const struct model_link *i = head->next; i != head && !err; i = i->next) {
+		for (const struct list *i = head->next; i != head && !err; i = i->next) {
 			const struct model_set *set = container_of(i, struct model_set, link);
 			const struct set_stats *stats = set_stats_of(set->set);
 			struct tamis_set s = {

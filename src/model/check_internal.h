@@ -223,6 +223,6 @@ unsigned key_len(const struct set_type *t);
 unsigned suggest_distance(const char *text, size_t len, const char *name);
 unsigned suggest_limit(size_t a, size_t b);
 /* The name nearest to `name` among the table's chains, sets, ...; NULL if none is near. */
-const char *suggest_name(const struct model_link *head, enum model_noun noun, const char *name);
+const char *suggest_name(const struct list *head, enum model_noun noun, const char *name);
 
 #endif

@@ -131,11 +131,11 @@ static int object_data_check(struct eval *ev, struct expr *d, enum obj_kind kind
 
 int object_missing(struct eval *ev, struct loc loc, enum obj_kind kind, const char *name)
 {
-	const struct model_link *head = &ev->c->table->objects;
+	const struct list *head = &ev->c->table->objects;
 	const char *found = NULL;
 	unsigned best = UINT32_MAX;
 
-	for (const struct model_link *l = head->next; l && l != head; l = l->next) {
+	for (const struct list *l = head->next; l && l != head; l = l->next) {
 		const struct model_object *o = container_of(l, struct model_object, link);
 		unsigned d = o->kind == kind ? suggest_distance(name, strlen(name), o->name)
 					     : UINT32_MAX;

@@ -42,7 +42,7 @@ unsigned suggest_limit(size_t a, size_t b)
 	return a == b ? MAX((unsigned)(longer + 2) / 3, 2u) : (unsigned)(longer + 1) / 2;
 }
 
-static const char *link_name(const struct model_link *l, enum model_noun noun)
+static const char *link_name(const struct list *l, enum model_noun noun)
 {
 	switch (noun) {
 	case NOUN_TABLE:
@@ -60,13 +60,13 @@ static const char *link_name(const struct model_link *l, enum model_noun noun)
 	}
 }
 
-const char *suggest_name(const struct model_link *head, enum model_noun noun, const char *name)
+const char *suggest_name(const struct list *head, enum model_noun noun, const char *name)
 {
 	size_t len = strlen(name);
 	unsigned best = UINT32_MAX;
 	const char *found = NULL;
 
-	for (const struct model_link *l = head->next; l && l != head; l = l->next) {
+	for (const struct list *l = head->next; l && l != head; l = l->next) {
 		const char *candidate = link_name(l, noun);
 		unsigned d = candidate ? suggest_distance(name, len, candidate) : UINT32_MAX;
 

@@ -14,8 +14,8 @@ struct model *model_new(const struct lang_env *env)
 		return NULL;
 	m->env = env;
 	m->next_table_handle = 1;
-	link_init(&m->tables);
-	link_init(&m->timed);
+	list_init(&m->tables);
+	list_init(&m->timed);
 	return m;
 }
 
@@ -25,7 +25,7 @@ void model_free(struct model *m)
 		return;
 	if (m->open)
 		model_abort(m);
-	link_foreach_safe (l, &m->tables)
+	list_foreach_safe (l, &m->tables)
 		table_free(container_of(l, struct model_table, link));
 	for (unsigned i = 0; i < FAMILIES; i++)
 		map_free(&m->table_by_name[i]);
@@ -73,12 +73,12 @@ struct model_flowtable *model_flowtable_find(const struct model_table *t, const 
 	return f && !f->deleted ? f : NULL;
 }
 
-const struct model_link *model_tables(const struct model *m)
+const struct list *model_tables(const struct model *m)
 {
 	return &m->tables;
 }
 
-const struct model_link *model_timed_sets(const struct model *m)
+const struct list *model_timed_sets(const struct model *m)
 {
 	return &m->timed;
 }

@@ -20,23 +20,22 @@
 #ifndef TAMIS_MODEL_MODEL_H
 #define TAMIS_MODEL_MODEL_H
 
+#include "base/list.h"
 #include "base/map.h"
 #include "lang/ast.h"
 #include "lang/print.h"
 #include "set/set.h"
 #include "state/state.h"
 
-/* A doubly linked list in order of creation (rules: in order of evaluation). */
-struct model_link {
-	struct model_link *prev, *next;
-};
-
-/* What a table holds, and the table itself. Each begins with its link and its `deleted` mark. */
+/*
+ * What a table holds, and the table itself. Each begins with its link and its `deleted` mark. Lists
+ * are in order of creation, those of rules in order of evaluation.
+ */
 enum model_noun { NOUN_TABLE, NOUN_CHAIN, NOUN_RULE, NOUN_SET, NOUN_OBJECT, NOUN_FLOWTABLE, NOUNS };
 
 struct model_table {
-	struct model_link link; /* in model.tables */
-	bool deleted;		/* by the open transaction: out of the list, still known by name */
+	struct list link; /* in model.tables */
+	bool deleted;	  /* by the open transaction: out of the list, still known by name */
 	char *name;
 	enum family family;
 	uint64_t handle, next_handle;
@@ -44,14 +43,14 @@ struct model_table {
 	uint32_t flags;
 	bool handle_saved; /* the open transaction knows what next_handle was */
 	bool jumps_added;  /* by it */
-	struct model_link chains, sets, objects, flowtables; /* heads */
+	struct list chains, sets, objects, flowtables; /* heads */
 	struct map chain_by_name, set_by_name, flowtable_by_name;
 	struct map object_by_name[OBJ_KINDS];
 	struct map by_handle[NOUNS];
 };
 
 struct model_chain {
-	struct model_link link;
+	struct list link;
 	bool deleted;
 	struct model_table *table;
 	char *name; /* NULL for an anonymous chain, which its rule owns */
@@ -61,8 +60,8 @@ struct model_chain {
 	void *program;	    /* what compile/ made of it */
 	struct arena arena; /* of decl */
 	struct chain_decl decl;
-	struct model_link rules; /* head */
-	struct model_link jumps; /* head: those of the rules that may leave for another chain, and
+	struct list rules; /* head */
+	struct list jumps; /* head: those of the rules that may leave for another chain, and
 				    in regular chains those that some base chains may not reach */
 	uint32_t n_rules;
 	uint32_t use;  /* verdicts that name it */
@@ -73,19 +72,19 @@ struct model_chain {
 };
 
 struct model_rule {
-	struct model_link link;
+	struct list link;
 	bool deleted;
 	struct model_chain *chain;
 	uint64_t handle;
-	struct model_link jump; /* in chain.jumps, or alone */
+	struct list jump; /* in chain.jumps, or alone */
 	struct arena arena;
-	struct rule_decl decl;	     /* the checked form; decl.stmts[].state is a struct state */
-	struct model_link anonymous; /* head: the chains that its verdicts own */
-	void *compiled;		     /* what compile/ made of it */
+	struct rule_decl decl; /* the checked form; decl.stmts[].state is a struct state */
+	struct list anonymous; /* head: the chains that its verdicts own */
+	void *compiled;	       /* what compile/ made of it */
 };
 
 struct model_set {
-	struct model_link link;
+	struct list link;
 	bool deleted;
 	struct model_table *table;
 	char *name;
@@ -95,13 +94,13 @@ struct model_set {
 	struct set *set;
 	uint32_t use;
 	bool fresh;		    /* made by the open transaction */
-	struct model_link timed;    /* among the sets whose elements have lifetimes, or alone */
+	struct list timed;	    /* among the sets whose elements have lifetimes, or alone */
 	struct map target_by_chain; /* verdict maps: where their elements lead */
-	struct model_link targets;  /* head */
+	struct list targets;	    /* head */
 };
 
 struct model_object {
-	struct model_link link;
+	struct list link;
 	bool deleted;
 	struct model_table *table;
 	char *name;
@@ -114,7 +113,7 @@ struct model_object {
 };
 
 struct model_flowtable {
-	struct model_link link;
+	struct list link;
 	bool deleted;
 	struct model_table *table;
 	char *name;
@@ -174,9 +173,9 @@ struct model_object *model_object_find(const struct model_table *t, enum obj_kin
 struct model_flowtable *model_flowtable_find(const struct model_table *t, const char *name);
 
 /* Walking: `for (l = model_tables(m)->next; l != model_tables(m); l = l->next)`. */
-const struct model_link *model_tables(const struct model *m);
+const struct list *model_tables(const struct model *m);
 /* Of the sets that have lifetimes: their `timed` links. */
-const struct model_link *model_timed_sets(const struct model *m);
+const struct list *model_timed_sets(const struct model *m);
 
 /*
  * The states of an element as statements say: of a set's declaration or of `add @set { k counter

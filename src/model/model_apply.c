@@ -49,12 +49,12 @@ static void nearest_try(struct nearest *n, const char *name, const void *item,
 
 static void nearest_in_table(struct nearest *n, enum model_noun noun, struct model_table *t)
 {
-	struct model_link *list = item_list(t, noun);
+	struct list *list = item_list(t, noun);
 
 	if (noun == NOUN_TABLE)
 		nearest_try(n, t->name, t, t);
 	else if (list)
-		link_foreach (l, list)
+		list_foreach (l, list)
 			nearest_try(n, item_name(noun, l), l, t);
 }
 
@@ -67,7 +67,7 @@ int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, boo
 	};
 	struct nearest n = {name.text, strlen(name.text), UINT32_MAX, NULL, NULL};
 
-	link_foreach (l, &a->m->tables)
+	list_foreach (l, &a->m->tables)
 		nearest_in_table(&n, noun, container_of(l, struct model_table, link));
 	a->kernel_kind = kernel;
 	if (!n.item && kernel)
@@ -89,7 +89,7 @@ int fail_missing(struct apply *a, enum model_noun noun, struct name_at name, boo
 
 static struct model_table *table_by_handle(struct model *m, enum family f, uint64_t handle)
 {
-	link_foreach (l, &m->tables) {
+	list_foreach (l, &m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 
 		if (t->handle == handle && t->family == f)
@@ -280,7 +280,7 @@ static int check_jumps(struct apply *a, struct loc last)
 {
 	int ret = 0;
 
-	link_foreach (l, &a->m->tables) {
+	list_foreach (l, &a->m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 		struct model_rule *culprit;
 

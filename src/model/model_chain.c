@@ -99,7 +99,7 @@ static int rules_delete(struct model *m, struct model_chain *c)
 {
 	int err = 0;
 
-	link_foreach_safe (l, &c->rules)
+	list_foreach_safe (l, &c->rules)
 		err = err ? err : rule_delete(m, container_of(l, struct model_rule, link));
 	return err;
 }
@@ -107,7 +107,7 @@ static int rules_delete(struct model *m, struct model_chain *c)
 /* Elements whose time has come hold their chains until they are noticed. */
 static void notice_expired(struct apply *a, struct model_table *t)
 {
-	link_foreach (l, &t->sets) {
+	list_foreach (l, &t->sets) {
 		struct model_set *s = container_of(l, struct model_set, link);
 
 		if (s->decl.flags & SETF_MAP)

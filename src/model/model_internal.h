@@ -43,7 +43,7 @@ struct undo {
 	enum undo_kind kind;
 	enum model_noun noun;
 	void *item;
-	struct model_link *next;
+	struct list *next;
 	uint64_t number;
 	void *saved; /* malloc'ed */
 	/* ADD, RENAME: the entry of the same name that was replaced in the map of names. */
@@ -55,10 +55,10 @@ struct undo {
 
 struct model {
 	const struct lang_env *env;
-	struct model_link tables; /* head */
+	struct list tables; /* head */
 	struct map table_by_name[FAMILIES];
 	uint64_t next_table_handle, saved_table_handle;
-	struct model_link timed; /* head */
+	struct list timed; /* head */
 	uint64_t next_id, walk;
 	bool open;
 	VEC(struct undo) log;
@@ -84,37 +84,6 @@ static inline uint64_t ms_to_ns(uint64_t ms)
 	return ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX : ms * NS_PER_MS;
 }
 
-static inline void link_init(struct model_link *l)
-{
-	l->prev = l->next = l;
-}
-
-static inline void link_insert(struct model_link *l, struct model_link *before)
-{
-	l->prev = before->prev;
-	l->next = before;
-	before->prev->next = l;
-	before->prev = l;
-}
-
-static inline void link_remove(struct model_link *l)
-{
-	l->prev->next = l->next;
-	l->next->prev = l->prev;
-	link_init(l);
-}
-
-static inline bool link_is_empty(const struct model_link *head)
-{
-	return head->next == head;
-}
-
-#define link_foreach(l, head) for (struct model_link *l = (head)->next; l != (head); l = l->next)
-/* l may be taken out and freed. */
-#define link_foreach_safe(l, head)                                                                 \
-	for (struct model_link *l = (head)->next, *l##_next = l->next; l != (head);                \
-	     l = l##_next, l##_next = l->next)
-
 /* Runs fn with the arena's allocations unable to fail: -ENOMEM instead. */
 int arena_try(struct arena *a, void (*fn)(struct arena *a, void *to, const void *from), void *to,
 	      const void *from);
@@ -135,7 +104,7 @@ struct model_flowtable *flowtable_new(struct model_table *t, const char *name);
 void flowtable_free(struct model_flowtable *f);
 void item_free(enum model_noun noun, void *item);
 
-struct model_link *item_link(void *item);
+struct list *item_link(void *item);
 bool *item_deleted(void *item);
 const char *item_name(enum model_noun noun, const void *item);
 const uint64_t *item_handle(enum model_noun noun, const void *item);
@@ -145,7 +114,7 @@ struct map *item_handles(enum model_noun noun, void *item); /* NULL for tables *
 /* The item of that handle in the table, not a deleted one. */
 void *item_by_handle(const struct model_table *t, enum model_noun noun, uint64_t handle);
 /* The table's list of such items; NOUN_TABLE and NOUN_RULE have none. */
-struct model_link *item_list(struct model_table *t, enum model_noun noun);
+struct list *item_list(struct model_table *t, enum model_noun noun);
 
 /* --- model_log.c: the undo log --------------------------------------------------------------- */
 
@@ -156,7 +125,7 @@ void log_push(struct model *m, struct undo u);
  * Enters a finished item in list, maps and log, in front of `before`; a rule is counted by the
  * caller afterwards. 0 or -ENOMEM, and then nothing happened.
  */
-int item_add(struct model *m, enum model_noun noun, void *item, struct model_link *before,
+int item_add(struct model *m, enum model_noun noun, void *item, struct list *before,
 	     struct loc loc);
 /* Takes an item out; -ENOMEM. */
 int item_delete(struct model *m, enum model_noun noun, void *item);

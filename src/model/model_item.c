@@ -38,11 +38,11 @@ struct model_table *table_new(enum family f, const char *name)
 
 	if (!t)
 		return NULL;
-	link_init(&t->link);
-	link_init(&t->chains);
-	link_init(&t->sets);
-	link_init(&t->objects);
-	link_init(&t->flowtables);
+	list_init(&t->link);
+	list_init(&t->chains);
+	list_init(&t->sets);
+	list_init(&t->objects);
+	list_init(&t->flowtables);
 	t->family = f;
 	t->next_handle = 1;
 	t->name = strdup(name);
@@ -57,19 +57,19 @@ void table_free(struct model_table *t)
 {
 	if (!t)
 		return;
-	link_foreach (l, &t->chains) {
+	list_foreach (l, &t->chains) {
 		struct model_chain *c = container_of(l, struct model_chain, link);
 
-		link_foreach_safe (r, &c->rules)
+		list_foreach_safe (r, &c->rules)
 			rule_free(container_of(r, struct model_rule, link));
 	}
-	link_foreach_safe (l, &t->sets)
+	list_foreach_safe (l, &t->sets)
 		set_item_free(container_of(l, struct model_set, link));
-	link_foreach_safe (l, &t->objects)
+	list_foreach_safe (l, &t->objects)
 		object_free(container_of(l, struct model_object, link));
-	link_foreach_safe (l, &t->flowtables)
+	list_foreach_safe (l, &t->flowtables)
 		flowtable_free(container_of(l, struct model_flowtable, link));
-	link_foreach_safe (l, &t->chains)
+	list_foreach_safe (l, &t->chains)
 		chain_free(container_of(l, struct model_chain, link));
 	map_free(&t->chain_by_name);
 	map_free(&t->set_by_name);
@@ -89,9 +89,9 @@ struct model_chain *chain_new(struct model *m, struct model_table *t, const char
 
 	if (!c)
 		return NULL;
-	link_init(&c->link);
-	link_init(&c->rules);
-	link_init(&c->jumps);
+	list_init(&c->link);
+	list_init(&c->rules);
+	list_init(&c->jumps);
 	c->arena = arena_small();
 	c->table = t;
 	c->id = ++m->next_id;
@@ -107,9 +107,9 @@ void chain_free(struct model_chain *c)
 {
 	if (!c)
 		return;
-	link_foreach_safe (l, &c->rules)
+	list_foreach_safe (l, &c->rules)
 		rule_free(container_of(l, struct model_rule, link));
-	link_remove(&c->link);
+	list_remove(&c->link);
 	arena_free(&c->arena);
 	free(c->name);
 	free(c);
@@ -119,9 +119,9 @@ void rule_free(struct model_rule *r)
 {
 	if (!r)
 		return;
-	link_remove(&r->link);
-	link_remove(&r->jump);
-	link_foreach_safe (l, &r->anonymous)
+	list_remove(&r->link);
+	list_remove(&r->jump);
+	list_foreach_safe (l, &r->anonymous)
 		chain_free(container_of(l, struct model_chain, link));
 	stmts_state_free(r->decl.stmts);
 	arena_free(&r->arena);
@@ -134,9 +134,9 @@ struct model_set *set_item_new(struct model *m, struct model_table *t, const cha
 
 	if (!s)
 		return NULL;
-	link_init(&s->link);
-	link_init(&s->timed);
-	link_init(&s->targets);
+	list_init(&s->link);
+	list_init(&s->timed);
+	list_init(&s->targets);
 	s->arena = arena_small();
 	s->table = t;
 	s->id = ++m->next_id;
@@ -153,8 +153,8 @@ void set_item_free(struct model_set *s)
 {
 	if (!s)
 		return;
-	link_remove(&s->link);
-	link_remove(&s->timed);
+	list_remove(&s->link);
+	list_remove(&s->timed);
 	if (s->set) {
 		struct state_template *t = (void *)set_desc_of(s->set)->ext_ctx;
 
@@ -174,7 +174,7 @@ struct model_object *object_new(struct model *m, struct model_table *t, enum obj
 
 	if (!o)
 		return NULL;
-	link_init(&o->link);
+	list_init(&o->link);
 	o->arena = arena_small();
 	o->table = t;
 	o->kind = k;
@@ -191,7 +191,7 @@ void object_free(struct model_object *o)
 {
 	if (!o)
 		return;
-	link_remove(&o->link);
+	list_remove(&o->link);
 	state_free(o->state);
 	arena_free(&o->arena);
 	free(o->name);
@@ -204,7 +204,7 @@ struct model_flowtable *flowtable_new(struct model_table *t, const char *name)
 
 	if (!f)
 		return NULL;
-	link_init(&f->link);
+	list_init(&f->link);
 	f->arena = arena_small();
 	f->table = t;
 	f->name = strdup(name);
@@ -219,7 +219,7 @@ void flowtable_free(struct model_flowtable *f)
 {
 	if (!f)
 		return;
-	link_remove(&f->link);
+	list_remove(&f->link);
 	arena_free(&f->arena);
 	free(f->name);
 	free(f);
@@ -229,7 +229,7 @@ void item_free(enum model_noun noun, void *item)
 {
 	switch (noun) {
 	case NOUN_TABLE:
-		link_remove(&((struct model_table *)item)->link);
+		list_remove(&((struct model_table *)item)->link);
 		table_free(item);
 		return;
 	case NOUN_CHAIN:
@@ -259,22 +259,22 @@ _Static_assert(!offsetof(struct model_table, link) && !offsetof(struct model_cha
 		       !offsetof(struct model_object, link) &&
 		       !offsetof(struct model_flowtable, link),
 	       "item_link()");
-_Static_assert(offsetof(struct model_table, deleted) == sizeof(struct model_link) &&
-		       offsetof(struct model_chain, deleted) == sizeof(struct model_link) &&
-		       offsetof(struct model_rule, deleted) == sizeof(struct model_link) &&
-		       offsetof(struct model_set, deleted) == sizeof(struct model_link) &&
-		       offsetof(struct model_object, deleted) == sizeof(struct model_link) &&
-		       offsetof(struct model_flowtable, deleted) == sizeof(struct model_link),
+_Static_assert(offsetof(struct model_table, deleted) == sizeof(struct list) &&
+		       offsetof(struct model_chain, deleted) == sizeof(struct list) &&
+		       offsetof(struct model_rule, deleted) == sizeof(struct list) &&
+		       offsetof(struct model_set, deleted) == sizeof(struct list) &&
+		       offsetof(struct model_object, deleted) == sizeof(struct list) &&
+		       offsetof(struct model_flowtable, deleted) == sizeof(struct list),
 	       "item_deleted()");
 
-struct model_link *item_link(void *item)
+struct list *item_link(void *item)
 {
 	return item;
 }
 
 bool *item_deleted(void *item)
 {
-	return (bool *)((char *)item + sizeof(struct model_link));
+	return (bool *)((char *)item + sizeof(struct list));
 }
 
 const char *item_name(enum model_noun noun, const void *item)
@@ -374,7 +374,7 @@ void *item_by_handle(const struct model_table *t, enum model_noun noun, uint64_t
 	return item && !*item_deleted(item) ? item : NULL;
 }
 
-struct model_link *item_list(struct model_table *t, enum model_noun noun)
+struct list *item_list(struct model_table *t, enum model_noun noun)
 {
 	switch (noun) {
 	case NOUN_CHAIN:

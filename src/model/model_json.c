@@ -170,8 +170,8 @@ static int put_rules(struct lister *l, json_t *list, struct model_table *t)
 {
 	int err = 0;
 
-	link_foreach (k, &t->chains)
-		link_foreach (r, &container_of(k, struct model_chain, link)->rules)
+	list_foreach (k, &t->chains)
+		list_foreach (r, &container_of(k, struct model_chain, link)->rules)
 			err = err ? err
 				  : put(list, "rule",
 					rule_json(l, container_of(r, struct model_rule, link)));
@@ -182,22 +182,22 @@ static int put_table(struct lister *l, json_t *list, struct model_table *t)
 {
 	int err = put(list, "table", table_json(t));
 
-	link_foreach (k, &t->chains)
+	list_foreach (k, &t->chains)
 		err = err ? err
 			  : put(list, "chain",
 				chain_json(l, container_of(k, struct model_chain, link)));
-	link_foreach (k, &t->objects) {
+	list_foreach (k, &t->objects) {
 		struct model_object *o = container_of(k, struct model_object, link);
 
 		err = err ? err : put(list, obj_kind_name(o->kind), object_json(l, o));
 	}
-	link_foreach (k, &t->sets) {
+	list_foreach (k, &t->sets) {
 		struct model_set *s = container_of(k, struct model_set, link);
 
 		err = err ? err
 			  : put(list, s->decl.flags & SETF_MAP ? "map" : "set", set_json(l, s));
 	}
-	link_foreach (k, &t->flowtables)
+	list_foreach (k, &t->flowtables)
 		err = err ? err
 			  : put(list, "flowtable",
 				flowtable_json(l, container_of(k, struct model_flowtable, link)));
@@ -213,7 +213,7 @@ json_t *model_list_json(struct model *m, uint64_t now)
 				       JSON_RELEASE, "json_schema_version", 1))
 		       : -1;
 
-	link_foreach (k, &m->tables)
+	list_foreach (k, &m->tables)
 		err = err ? err : put_table(&l, list, container_of(k, struct model_table, link));
 	if (!err)
 		root = json_pack("{s:O}", "nftables", list);

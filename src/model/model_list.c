@@ -42,7 +42,7 @@ void list_chain(struct lister *l, struct model_chain *c, bool rules)
 {
 	chain_open(l, c);
 	if (rules)
-		link_foreach (k, &c->rules)
+		list_foreach (k, &c->rules)
 			list_rule(l, container_of(k, struct model_rule, link));
 	strbuf_puts(l->out, TAB "}\n");
 }
@@ -148,19 +148,19 @@ void list_table(struct lister *l, struct model_table *t)
 
 	list_table_open(l, t);
 	list_table_head(l, t, &first);
-	link_foreach (k, &t->objects) {
+	list_foreach (k, &t->objects) {
 		between(l, &first);
 		list_object(l, container_of(k, struct model_object, link));
 	}
-	link_foreach (k, &t->sets) {
+	list_foreach (k, &t->sets) {
 		between(l, &first);
 		list_set(l, container_of(k, struct model_set, link), NULL);
 	}
-	link_foreach (k, &t->flowtables) {
+	list_foreach (k, &t->flowtables) {
 		between(l, &first);
 		list_flowtable(l, container_of(k, struct model_flowtable, link));
 	}
-	link_foreach (k, &t->chains) {
+	list_foreach (k, &t->chains) {
 		between(l, &first);
 		list_chain(l, container_of(k, struct model_chain, link), true);
 	}
@@ -171,7 +171,7 @@ void model_list(struct model *m, uint64_t now, struct strbuf *out)
 {
 	struct lister l = lister_for(m, now, out);
 
-	link_foreach (k, &m->tables)
+	list_foreach (k, &m->tables)
 		list_table(&l, container_of(k, struct model_table, link));
 }
 

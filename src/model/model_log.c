@@ -72,7 +72,7 @@ static void handle_forget(struct map *handles, enum model_noun noun, void *item)
 static void set_enter(struct model *m, struct model_set *s)
 {
 	if (set_desc_of(s->set)->timeout)
-		link_insert(&s->timed, &m->timed);
+		list_insert(&s->timed, &m->timed);
 }
 
 static void timed_enter(struct model *m, enum model_noun noun, void *item)
@@ -80,17 +80,17 @@ static void timed_enter(struct model *m, enum model_noun noun, void *item)
 	if (noun == NOUN_SET)
 		set_enter(m, item);
 	else if (noun == NOUN_TABLE)
-		link_foreach (l, &((struct model_table *)item)->sets)
+		list_foreach (l, &((struct model_table *)item)->sets)
 			set_enter(m, container_of(l, struct model_set, link));
 }
 
 static void timed_leave(enum model_noun noun, void *item)
 {
 	if (noun == NOUN_SET)
-		link_remove(&((struct model_set *)item)->timed);
+		list_remove(&((struct model_set *)item)->timed);
 	else if (noun == NOUN_TABLE)
-		link_foreach (l, &((struct model_table *)item)->sets)
-			link_remove(&container_of(l, struct model_set, link)->timed);
+		list_foreach (l, &((struct model_table *)item)->sets)
+			list_remove(&container_of(l, struct model_set, link)->timed);
 }
 
 /* --- what a transaction did ----------------------------------------------------------------- */
@@ -124,8 +124,7 @@ bool model_change_at(const struct model *m, size_t i, struct model_change *out)
 
 /* --- steps ---------------------------------------------------------------------------------- */
 
-int item_add(struct model *m, enum model_noun noun, void *item, struct model_link *before,
-	     struct loc loc)
+int item_add(struct model *m, enum model_noun noun, void *item, struct list *before, struct loc loc)
 {
 	struct undo u = {.kind = UNDO_ADD, .noun = noun, .item = item, .loc = loc};
 	struct map *names = item_names(m, noun, item), *handles = item_handles(noun, item);
@@ -147,7 +146,7 @@ int item_add(struct model *m, enum model_noun noun, void *item, struct model_lin
 			return err;
 		}
 	}
-	link_insert(item_link(item), before);
+	list_insert(item_link(item), before);
 	timed_enter(m, noun, item);
 	log_push(m, u);
 	return 0;
@@ -155,14 +154,14 @@ int item_add(struct model *m, enum model_noun noun, void *item, struct model_lin
 
 int item_delete(struct model *m, enum model_noun noun, void *item)
 {
-	struct model_link *l = item_link(item);
+	struct list *l = item_link(item);
 	int err = log_reserve(m, 1);
 
 	if (err)
 		return err;
 	log_push(m,
 		 (struct undo){.kind = UNDO_DELETE, .noun = noun, .item = item, .next = l->next});
-	link_remove(l);
+	list_remove(l);
 	timed_leave(noun, item);
 	*item_deleted(item) = true;
 	return 0;
@@ -299,13 +298,13 @@ static void undo_add(struct model *m, const struct undo *u)
 		handle_leave(handles, u->noun, u->item, u);
 	if (u->noun == NOUN_RULE)
 		rule_count(u->item, -1);
-	link_remove(item_link(u->item));
+	list_remove(item_link(u->item));
 	timed_leave(u->noun, u->item);
 }
 
 static void undo_delete(struct model *m, const struct undo *u)
 {
-	link_insert(item_link(u->item), u->next);
+	list_insert(item_link(u->item), u->next);
 	*item_deleted(u->item) = false;
 	if (u->noun == NOUN_RULE)
 		rule_count(u->item, 1);

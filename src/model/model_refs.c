@@ -193,13 +193,13 @@ void rule_count(struct model_rule *r, int delta)
 	count_stmts(&c, r->decl.stmts);
 	r->chain->n_rules += (uint32_t)delta;
 	if ((c.jumps || (r->decl.barred && !r->chain->decl.base)) && delta > 0)
-		link_insert(&r->jump, &r->chain->jumps);
+		list_insert(&r->jump, &r->chain->jumps);
 	else
-		link_remove(&r->jump);
-	link_foreach (l, &r->anonymous) {
+		list_remove(&r->jump);
+	list_foreach (l, &r->anonymous) {
 		struct model_chain *inner = container_of(l, struct model_chain, link);
 
-		link_foreach (k, &inner->rules)
+		list_foreach (k, &inner->rules)
 			rule_count(container_of(k, struct model_rule, link), delta);
 	}
 }
@@ -207,7 +207,7 @@ void rule_count(struct model_rule *r, int delta)
 /* --- verdict maps ----------------------------------------------------------------------------- */
 
 struct target {
-	struct model_link link;
+	struct list link;
 	struct model_chain *chain; /* dangling once n is 0 and the transaction over */
 	uint64_t n;
 };
@@ -224,28 +224,28 @@ int target_reserve(struct model_set *s, struct model_chain *c)
 	if (err)
 		free(t);
 	else
-		link_insert(&t->link, &s->targets);
+		list_insert(&t->link, &s->targets);
 	return err;
 }
 
 void targets_purge(struct model_set *s)
 {
-	link_foreach_safe (l, &s->targets) {
+	list_foreach_safe (l, &s->targets) {
 		struct target *t = container_of(l, struct target, link);
 
 		if (t->n)
 			continue;
 		map_remove(&s->target_by_chain, &t->chain, sizeof(t->chain));
-		link_remove(&t->link);
+		list_remove(&t->link);
 		free(t);
 	}
 }
 
 void targets_free(struct model_set *s)
 {
-	link_foreach_safe (l, &s->targets)
+	list_foreach_safe (l, &s->targets)
 		free(container_of(l, struct target, link));
-	link_init(&s->targets);
+	list_init(&s->targets);
 	map_free(&s->target_by_chain);
 }
 
@@ -311,7 +311,7 @@ static int walk_expr(void *arg, struct expr *e, const struct stmt *s)
 	if (e->kind == EX_VERDICT && e->verdict.chain)
 		return walk_to(j, e->verdict.chain);
 	if (e->kind == EX_SETREF && e->setref.set)
-		link_foreach (l, &e->setref.set->targets) {
+		list_foreach (l, &e->setref.set->targets) {
 			struct target *t = container_of(l, struct target, link);
 
 			if (!err && t->n)
@@ -328,7 +328,7 @@ static int walk_chain(struct jump_walk *w, struct model_chain *c)
 	/* Where a rule is barred the walk goes down to it again, to know the way. */
 	if (c->walk == w->number && !(c->barred & w->base))
 		return w->level + c->depth > JUMP_DEPTH_MAX ? -EMLINK : 0;
-	link_foreach (l, &c->jumps) {
+	list_foreach (l, &c->jumps) {
 		struct model_rule *r = container_of(l, struct model_rule, jump);
 
 		w->at[w->level] = r;
@@ -350,7 +350,7 @@ int jumps_check(struct model *m, struct model_table *t, struct model_rule **culp
 {
 	struct jump_walk w = {.number = ++m->walk};
 
-	link_foreach (l, &t->chains) {
+	list_foreach (l, &t->chains) {
 		struct model_chain *c = container_of(l, struct model_chain, link);
 
 		if (!c->decl.base)

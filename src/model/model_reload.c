@@ -20,7 +20,7 @@ static int tables_take(struct model *m, table_vec *out)
 {
 	int err = 0;
 
-	link_foreach_safe (l, &m->tables) {
+	list_foreach_safe (l, &m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 
 		if (!err)
@@ -173,7 +173,7 @@ static int table_keep(struct model *m, struct model_table *from, struct source_s
 
 	if (!to)
 		return 0;
-	link_foreach (l, &from->sets) {
+	list_foreach (l, &from->sets) {
 		struct model_set *s = container_of(l, struct model_set, link);
 		struct model_set *same = model_set_find(to, s->name);
 
@@ -185,7 +185,7 @@ static int table_keep(struct model *m, struct model_table *from, struct source_s
 		if (err)
 			return err;
 	}
-	link_foreach (l, &from->objects) {
+	list_foreach (l, &from->objects) {
 		struct model_object *o = container_of(l, struct model_object, link);
 		struct model_object *same = model_object_find(to, o->kind, o->name);
 

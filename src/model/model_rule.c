@@ -26,9 +26,9 @@ static struct model_rule *rule_new(struct model_chain *c)
 
 	if (!r)
 		return NULL;
-	link_init(&r->link);
-	link_init(&r->jump);
-	link_init(&r->anonymous);
+	list_init(&r->link);
+	list_init(&r->jump);
+	list_init(&r->anonymous);
 	r->chain = c;
 	return r;
 }
@@ -43,7 +43,7 @@ static int body_build(struct building *b, struct expr *e)
 
 	if (!c)
 		return -ENOMEM;
-	link_insert(&c->link, &b->rule->anonymous);
+	list_insert(&c->link, &b->rule->anonymous);
 	e->verdict.chain = c;
 	c->handle = handle_take(b->m, t);
 	if (!c->handle)
@@ -53,7 +53,7 @@ static int body_build(struct building *b, struct expr *e)
 
 		if (!inner.rule)
 			return -ENOMEM;
-		link_insert(&inner.rule->link, &c->rules);
+		list_insert(&inner.rule->link, &c->rules);
 		inner.rule->decl = e->verdict.body->items[i];
 		int err = rule_number(&inner);
 		if (err)
@@ -173,7 +173,7 @@ static int rule_make(struct apply *a, struct model_chain *c, uint64_t handle,
 	return 0;
 }
 
-static int rule_enter(struct apply *a, struct model_rule *r, struct model_link *before)
+static int rule_enter(struct apply *a, struct model_rule *r, struct list *before)
 {
 	int err = item_add(a->m, NOUN_RULE, r, before, a->cmd->loc);
 
@@ -182,7 +182,7 @@ static int rule_enter(struct apply *a, struct model_rule *r, struct model_link *
 		return err;
 	}
 	rule_count(r, 1);
-	r->chain->table->jumps_added |= !link_is_empty(&r->jump);
+	r->chain->table->jumps_added |= !list_is_empty(&r->jump);
 	return 0;
 }
 
@@ -213,12 +213,12 @@ static int fail_place(struct apply *a, struct loc loc)
 }
 
 /* Where an added or inserted rule goes: in front of *before. */
-static int rule_place(struct apply *a, struct model_chain *c, struct model_link **before)
+static int rule_place(struct apply *a, struct model_chain *c, struct list **before)
 {
 	const struct cmd *cmd = a->cmd;
 	bool insert = cmd->op == CMD_INSERT;
 	struct number_at n = cmd->position.given ? cmd->position : cmd->handle;
-	struct model_link *at = NULL;
+	struct list *at = NULL;
 
 	if (cmd->index.given) {
 		uint64_t i = cmd->index.value;
@@ -243,7 +243,7 @@ static int rule_place(struct apply *a, struct model_chain *c, struct model_link 
 
 static int rule_add(struct apply *a, struct model_chain *c)
 {
-	struct model_link *before = NULL;
+	struct list *before = NULL;
 	struct model_rule *r;
 	int err = rule_place(a, c, &before);
 
@@ -261,7 +261,7 @@ static int rule_replace(struct apply *a, struct model_chain *c)
 	int err = rule_make(a, c, old->handle, &r);
 	if (err)
 		return err;
-	struct model_link *before = old->link.next;
+	struct list *before = old->link.next;
 	err = rule_delete(a->m, old);
 	if (err) {
 		rule_free(r);

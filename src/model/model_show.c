@@ -51,7 +51,7 @@ static int chain_reset(struct model *m, struct model_chain *c)
 {
 	int err = 0;
 
-	link_foreach (l, &c->rules)
+	list_foreach (l, &c->rules)
 		err = err ? err : rule_reset(m, container_of(l, struct model_rule, link));
 	return err;
 }
@@ -60,7 +60,7 @@ static int table_reset_rules(struct model *m, struct model_table *t)
 {
 	int err = 0;
 
-	link_foreach (l, &t->chains)
+	list_foreach (l, &t->chains)
 		err = err ? err : chain_reset(m, container_of(l, struct model_chain, link));
 	return err;
 }
@@ -83,10 +83,10 @@ static int show_objects(struct show *s, struct model_table *t)
 {
 	int err = 0;
 
-	if (link_is_empty(&t->objects))
+	if (list_is_empty(&t->objects))
 		return 0;
 	list_table_open(&s->l, t);
-	link_foreach (k, &t->objects) {
+	list_foreach (k, &t->objects) {
 		struct model_object *o = container_of(k, struct model_object, link);
 
 		if (o->kind != s->a->cmd->obj_kind)
@@ -107,13 +107,13 @@ static int show_kind(struct show *s, struct model_table *t)
 		return show_objects(s, t);
 	list_table_open(&s->l, t);
 	if (c->obj == CO_CHAINS)
-		link_foreach (k, &t->chains)
+		list_foreach (k, &t->chains)
 			list_chain(&s->l, container_of(k, struct model_chain, link), false);
 	else if (c->obj == CO_FLOWTABLES)
-		link_foreach (k, &t->flowtables)
+		list_foreach (k, &t->flowtables)
 			list_flowtable(&s->l, container_of(k, struct model_flowtable, link));
 	else
-		link_foreach (k, &t->sets)
+		list_foreach (k, &t->sets)
 			if (set_wanted(c, container_of(k, struct model_set, link)))
 				list_set(&s->l, container_of(k, struct model_set, link), NULL);
 	list_table_close(&s->l);
@@ -127,7 +127,7 @@ static int show_tables(struct show *s)
 	struct model_table *only;
 	int err = c->table.text ? cmd_table(s->a, false, &only) : 0;
 
-	link_foreach (k, &s->a->m->tables) {
+	list_foreach (k, &s->a->m->tables) {
 		struct model_table *t = container_of(k, struct model_table, link);
 
 		if (err || !table_wanted(c, t))

@@ -156,10 +156,10 @@ void rule_refresh(struct model_rule *r, uint64_t now)
 		state_read(s->state, now, &info);
 		stmt_fill(s, &info);
 	}
-	if (!link_is_empty(&r->jump))
+	if (!list_is_empty(&r->jump))
 		stmts_visit(r->decl.stmts, name_refresh, NULL);
-	link_foreach (l, &r->anonymous)
-		link_foreach (k, &container_of(l, struct model_chain, link)->rules)
+	list_foreach (l, &r->anonymous)
+		list_foreach (k, &container_of(l, struct model_chain, link)->rules)
 			rule_refresh(container_of(k, struct model_rule, link), now);
 }
 
@@ -179,8 +179,8 @@ int rule_reset(struct model *m, struct model_rule *r)
 	for (struct stmt *s = r->decl.stmts; s && !err; s = s->next)
 		if (s->state)
 			err = state_reset_later(m, s->state);
-	link_foreach (l, &r->anonymous)
-		link_foreach (k, &container_of(l, struct model_chain, link)->rules)
+	list_foreach (l, &r->anonymous)
+		list_foreach (k, &container_of(l, struct model_chain, link)->rules)
 			err = err ? err : rule_reset(m, container_of(k, struct model_rule, link));
 	return err;
 }

@@ -59,8 +59,8 @@ static int table_flush(struct apply *a, struct model_table *t)
 {
 	int err = 0;
 
-	link_foreach (l, &t->chains)
-		link_foreach_safe (r, &container_of(l, struct model_chain, link)->rules)
+	list_foreach (l, &t->chains)
+		list_foreach_safe (r, &container_of(l, struct model_chain, link)->rules)
 			err = err ? err
 				  : rule_delete(a->m, container_of(r, struct model_rule, link));
 	return err;
@@ -70,7 +70,7 @@ static int ruleset_flush(struct apply *a)
 {
 	int err = 0;
 
-	link_foreach_safe (l, &a->m->tables) {
+	list_foreach_safe (l, &a->m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 
 		if (!err && (a->cmd->family == FAMILY_ANY || a->cmd->family == t->family))

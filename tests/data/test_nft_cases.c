@@ -237,7 +237,7 @@ static struct model_rule *only_rule(struct world *w, const json_t *target)
 	const char *family = json_string_value(json_object_get(target, "family"));
 	const char *chain = json_string_value(json_object_get(target, "chain"));
 
-	for (const struct model_link *l = model_tables(w->model)->next; l != model_tables(w->model);
+	for (const struct list *l = model_tables(w->model)->next; l != model_tables(w->model);
 	     l = l->next) {
 		struct model_table *t = container_of(l, struct model_table, link);
 		struct model_chain *c = model_chain_find(t, chain);

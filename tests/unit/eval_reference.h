@@ -317,11 +317,11 @@ static struct ref_value ref_eval(struct reference *ref, const struct expr *e)
 		return ref_bits(b, (enum header_base)e->raw.base, e->raw.off, e->bits);
 	case EX_OPTION: /* tcp options only */
 		if (e->option.existence)
-			return ref_number((b->has[HAS_TCP] & 1) &&
-						  burst_find_tcp_option(
-							  b, 0, (uint8_t)e->option.option->kind,
-							  &off, &len),
-					  8);
+			return ref_number(
+				(b->has[HAS_TCP] & 1) &&
+					burst_find_tcp_option(b, 0, (uint8_t)e->option.option->kind,
+							      &off, &len),
+				8);
 		if (!(b->has[HAS_TCP] & 1))
 			return none;
 		if (!burst_find_tcp_option(b, 0, (uint8_t)e->option.option->kind, &off, &len) ||
@@ -559,7 +559,7 @@ static enum ref_result ref_rule(struct reference *ref, const struct model_rule *
 
 static enum ref_result ref_chain(struct reference *ref, const struct model_chain *c)
 {
-	for (const struct model_link *l = c->rules.next; l != &c->rules; l = l->next) {
+	for (const struct list *l = c->rules.next; l != &c->rules; l = l->next) {
 		enum ref_result r = ref_rule(ref, container_of(l, struct model_rule, link));
 
 		if (r != REF_CONTINUE && r != REF_BREAK)
@@ -577,19 +577,18 @@ static bool ref_family_sees(enum family f, bool v6)
 static const struct model_chain *ref_next_base(struct reference *ref, enum hook hook,
 					       const struct model_chain *after)
 {
-	const struct model_link *tables = model_tables(ref->m);
+	const struct list *tables = model_tables(ref->m);
 	const struct model_chain *best = NULL;
 
 #define BEFORE(x, y)                                                                               \
 	((x)->decl.priority < (y)->decl.priority ||                                                \
 	 ((x)->decl.priority == (y)->decl.priority && (x)->id > (y)->id))
-	for (const struct model_link *t = tables->next; t != tables; t = t->next) {
+	for (const struct list *t = tables->next; t != tables; t = t->next) {
 		const struct model_table *table = container_of(t, struct model_table, link);
 
 		if (!ref_family_sees(table->family, ref->v6))
 			continue;
-		for (const struct model_link *l = table->chains.next; l != &table->chains;
-		     l = l->next) {
+		for (const struct list *l = table->chains.next; l != &table->chains; l = l->next) {
 			const struct model_chain *c = container_of(l, struct model_chain, link);
 
 			if (!c->decl.base || c->decl.hook != hook || (after && !BEFORE(after, c)))

@@ -217,7 +217,7 @@ static void test_change_at_random(void **state)
 		assert_int_equal(load(w, strbuf_str(&b)), 0);
 		p = program_of(w, "in");
 		assert_int_equal(program_length(p), chain->n_rules);
-		for (const struct model_link *l = chain->rules.next; l != &chain->rules;
+		for (const struct list *l = chain->rules.next; l != &chain->rules;
 		     l = l->next, k++) {
 			const struct model_rule *r = container_of(l, struct model_rule, link);
 
@@ -382,7 +382,7 @@ static void test_changes_and_aborts(void **state)
 			const struct model_chain *chain = p->chain;
 			const struct prog_rule *at = p->first;
 
-			for (const struct model_link *l = chain->rules.next; l != &chain->rules;
+			for (const struct list *l = chain->rules.next; l != &chain->rules;
 			     l = l->next, at = at->next) {
 				assert_ptr_equal(at->rule,
 						 container_of(l, struct model_rule, link));

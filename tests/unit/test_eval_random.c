@@ -561,17 +561,17 @@ static enum ref_result result_of(const struct eval_result *out, unsigned i)
 /* Every rule of the two models, side by side. */
 static void hits_compare(struct round *r, uint64_t times)
 {
-	const struct model_link *t = model_tables(r->subject.m)->next;
-	const struct model_link *u = model_tables(r->reference.m)->next;
+	const struct list *t = model_tables(r->subject.m)->next;
+	const struct list *u = model_tables(r->reference.m)->next;
 	const struct model_table *table = container_of(t, struct model_table, link);
-	const struct model_link *chain = table->chains.next;
-	const struct model_link *other = container_of(u, struct model_table, link)->chains.next;
+	const struct list *chain = table->chains.next;
+	const struct list *other = container_of(u, struct model_table, link)->chains.next;
 
 	for (; chain != &table->chains; chain = chain->next, other = other->next) {
 		const struct model_chain *mc = container_of(chain, struct model_chain, link);
 		const struct model_chain *oc = container_of(other, struct model_chain, link);
 		const struct program *p = compile_program(mc);
-		const struct model_link *rule = oc->rules.next;
+		const struct list *rule = oc->rules.next;
 		const struct prog_rule *made = p->first;
 
 		for (uint32_t k = 0; k < mc->n_rules; k++, rule = rule->next, made = made->next) {

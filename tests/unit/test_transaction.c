@@ -50,18 +50,18 @@ static void check_use(const char *kind, const char *name, uint32_t use, uint64_t
 /* Use counts are what the listing shows. */
 static void check_table(const struct model_table *t, const char *text)
 {
-	for (const struct model_link *l = t->chains.next; l != &t->chains; l = l->next) {
+	for (const struct list *l = t->chains.next; l != &t->chains; l = l->next) {
 		const struct model_chain *c = container_of(l, struct model_chain, link);
 
 		check_use("chain", c->name, c->use,
 			  uses(text, "jump ", c->name) + uses(text, "goto ", c->name), text);
 	}
-	for (const struct model_link *l = t->sets.next; l != &t->sets; l = l->next) {
+	for (const struct list *l = t->sets.next; l != &t->sets; l = l->next) {
 		const struct model_set *s = container_of(l, struct model_set, link);
 
 		check_use("set", s->name, s->use, uses(text, "@", s->name), text);
 	}
-	for (const struct model_link *l = t->objects.next; l != &t->objects; l = l->next) {
+	for (const struct list *l = t->objects.next; l != &t->objects; l = l->next) {
 		const struct model_object *o = container_of(l, struct model_object, link);
 		char quoted[64];
 
@@ -73,7 +73,7 @@ static void check_table(const struct model_table *t, const char *text)
 static char *listing(struct fixture *f)
 {
 	unsigned numeric = f->env.numeric;
-	const struct model_link *tables = model_tables(f->m);
+	const struct list *tables = model_tables(f->m);
 
 	f->env.numeric |= PRINT_HANDLES;
 	char *text = fixture_listing(f);
