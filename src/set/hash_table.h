@@ -14,11 +14,11 @@
  *	         expiry, timeout, record
  *
  * The tag of a key of up to 4 bytes is the key; that of a longer one is 32 further bits of its
- *hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that is
- *full it lies in its second choice, and the home bucket has a bit that says so: a miss looks at one
- * line, unless that bit is set. A burst is hashed first, then the directory, the buckets and the
- * cells are fetched in turn for all keys. The hash is AES rounds or SipHash (hash_key.h) under the
- * root's own secret.
+ * hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that
+ * is full it lies in its second choice, and the home bucket has a bit that says so: a miss looks at
+ * one line, unless that bit is set. A burst is hashed first, then the directory, the buckets and
+ * the cells are fetched in turn for all keys. The hash is AES rounds or SipHash (hash_key.h) under
+ * the root's own secret.
  *
  * Slots are written once. A slot is filled (tag, key, columns) and then becomes visible by one
  * release store of the bucket's head; afterwards its tag, key and record never change, and when it
@@ -41,11 +41,12 @@
  *
  * Writers: a spin lock a segment, held for a few stores, or while a segment is built anew (at most
  * 1,920 slots: some 10 us). Above it the table's lock for directory and due times, held for a few
- * stores or one doubling of a part of the directory, 8 KiB at most. Order: segment, table. Any number of threads may change
- * a table; a transaction, and reading it other than by lookup, belong to one thread.
+ * stores or one doubling of a part of the directory, 8 KiB at most. Order: segment, table. Any
+ * number of threads may change a table; a transaction, and reading it other than by lookup, belong
+ * to one thread.
  *
  * Cost: lookup one line for a miss, one to three for a hit; adding and deleting O(1), amortised,
- *and at most a segment. With load 0.65 to about 0.8 a plain IPv4 element costs 5 to 7 bytes, each
+ * and at most a segment. With load 0.65 to about 0.8 a plain IPv4 element costs 5 to 7 bytes, each
  * column 8 / 0.65 at most. A segment that would not hold its keys at its largest, which
  * a random hash does not do, raises an alarm: the table gets a new secret and is built anew.
  *
@@ -85,14 +86,10 @@ void hash_table_share(struct hash_table *t, struct rcu *rcu);
 
 /*
  * What a lookup hands out: the record, if the element has one; else the key, as a number for keys
- * of up to 7 bytes, by its place (until the next change) for longer ones. Bit 0 tells.
+ * of up to 7 bytes, by its place (until the next change) for longer ones. Bit 0 tells, see
+ * elem_is_bare(). This is the key of an element that has no record; buf takes it where it has no
+ * place.
  */
-static inline bool hash_elem_is_key(const struct set_elem *e)
-{
-	return (uintptr_t)e & 1;
-}
-
-/* The key of an element that has no record; buf takes it where it has no place. */
 const uint8_t *hash_elem_key(const struct hash_table *t, const struct set_elem *e, uint8_t buf[8]);
 
 /* Readers: any registered thread. As set_lookup(). */

@@ -31,8 +31,7 @@ struct set_elem {
 	bool catchall;
 	char *comment;
 	void *ext;
-	uint8_t bytes[]; /* lo, hi (ranges), data at the set's offsets
-			  */
+	uint8_t bytes[]; /* lo, hi (ranges), data at the set's offsets */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "set/hash_table_internal.h"
+#include "set/set_internal.h"
 
 static uint64_t rng;
 
@@ -187,7 +188,7 @@ static bool gone(void *ctx, struct set_elem *e)
 	struct world *w = ctx;
 	uint8_t buf[8];
 
-	if (hash_elem_is_key(e)) {
+	if (elem_is_bare(e)) {
 		struct elem *it = &w->e[key_number(w, hash_elem_key(w->t, e, buf))];
 		assert_true(it->there && it->expires && it->expires <= w->now);
 		it->there = false;
