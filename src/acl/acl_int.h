@@ -7,7 +7,7 @@
  * entry stands in tables at `places`:
  *
  *  - a large ACL has a table of its own, which all its contexts look into; a change of an entry is
- * a change of that one table, whatever the number of contexts;
+ *    a change of that one table, whatever the number of contexts;
  *  - a small ACL's entries stand in the table of each of its contexts ("fused"), so that a context
  *    of 100,000 ACLs of one entry is one table, and one ACL more is one entry more.
  *

@@ -8,8 +8,7 @@
  *  input    netdev ingress, [IP receive checks], prerouting, input
  *  forward  netdev ingress, [IP receive checks], prerouting, forward, postrouting, netdev egress
  *  output   output, postrouting, netdev egress
- *  bridge   netdev ingress, then the bridge family's prerouting, forward, postrouting, netdev
- * egress
+ *  bridge   netdev ingress, the bridge family's prerouting, forward, postrouting, netdev egress
  *
  * ARP packets go to the arp family's input (paths input, forward) or output (path output). The IP
  * receive checks are the kernel's own: a packet with a bad IP version, header, length or IPv4

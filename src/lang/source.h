@@ -5,8 +5,8 @@
  * A place is a byte range of one source; line and column are worked out when a message is printed.
  * Messages are nft's: `FILE:LINE:COL-COL: Error: TEXT`, the line, carets under the culprit, tildes
  * under a second place; one on another line, which nft does not show, has its own place and line
- * behind it. Before it all one line per file that included this one. At
- * most `max_errors` are kept (nft's 10); counting goes on.
+ * behind it. Before it all one line per file that included this one. At most `max_errors` are kept
+ * (nft's 10); counting goes on.
  *
  * A source_set belongs to one load; places into it die with it. Its arena has no jump point. One
  * thread.

@@ -7,10 +7,10 @@
  * What a burst may see is known: packets to STAY are permitted by one entry throughout, in every
  * context, whatever comes and goes around it; a pair of entries is swapped by transactions, so that
  * a burst must see the one or the other for all packets, never a mixture and never none; an ACL
- *that denies everything stands behind, and nothing may be without a match. Meanwhile the control
- *thread inserts, removes and replaces entries, replaces ACLs as a whole so that they grow to tables
- *of their own and shrink again, puts ACLs into contexts, moves and takes them away, takes
- *transactions back, makes and frees contexts.
+ * that denies everything stands behind, and nothing may be without a match. Meanwhile the control
+ * thread inserts, removes and replaces entries, replaces ACLs as a whole so that they grow to
+ * tables of their own and shrink again, puts ACLs into contexts, moves and takes them away, takes
+ * transactions back, makes and frees contexts.
  */
 #include <pthread.h>
 #include <setjmp.h>

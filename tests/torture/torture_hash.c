@@ -6,9 +6,9 @@
  *
  * Readers look bursts up all the time. Keys of STAY are there throughout: each must match, with its
  * own data in a map. Of the groups ODD and EVEN, which transactions swap as a whole, a burst must
- *see the one or the other, never a mixture. Meanwhile the control thread grows and shrinks the set,
- * flushes and fills it again in a transaction, rolls back, lets elements expire, while workers add
- * and delete keys of their own from the packet path (but not in open transactions).
+ * see the one or the other, never a mixture. Meanwhile the control thread grows and shrinks the
+ * set, flushes and fills it again in a transaction, rolls back, lets elements expire, while workers
+ * add and delete keys of their own from the packet path (but not in open transactions).
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -6,9 +6,9 @@
  *
  * Readers look bursts up all the time. Ranges of STAY are there throughout: each key in them must
  * match, with its own data in a map. Of the groups ODD and EVEN, which transactions swap as a
- *whole, a burst must see the one or the other, never a mixture. Meanwhile the control thread adds
- *and deletes others, lets some expire, swaps, rolls back, and flushes and fills the set again in
- *one transaction.
+ * whole, a burst must see the one or the other, never a mixture. Meanwhile the control thread adds
+ * and deletes others, lets some expire, swaps, rolls back, and flushes and fills the set again in
+ * one transaction.
  */
 #include <pthread.h>
 #include <setjmp.h>
