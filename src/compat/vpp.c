@@ -316,7 +316,7 @@ static int set_timeout(struct vpp *v)
 	};
 	const struct vpp_word *proto = vpp_next(v), *state = vpp_next(v);
 	struct tamis_acl_sessions now;
-	uint32_t seconds;
+	uint32_t seconds = 0;
 	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(timeouts); i++) {
