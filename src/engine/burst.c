@@ -187,10 +187,11 @@ static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
 	struct eval_result *r = &b->result, whole = {0};
 	bool exact = in->exact || (in->root && in->root->exact) || acl_path_exact(acl);
 	burst_mask arrive = 0, leave = 0, denied;
+	unsigned i;
 
-	for (unsigned i = 0; i < b->b.n; i++) {
-		arrive |= (burst_mask)(b->path[i] != EVAL_PATH_OUTPUT) << i;
-		leave |= (burst_mask)(b->path[i] != EVAL_PATH_INPUT) << i;
+	burst_foreach (all_of(&b->b), i) {
+		arrive |= b->path[i] != EVAL_PATH_OUTPUT ? (burst_mask)1 << i : 0;
+		leave |= b->path[i] != EVAL_PATH_INPUT ? (burst_mask)1 << i : 0;
 	}
 	for (burst_mask rest = all_of(&b->b), now; rest; rest &= ~now) {
 		now = exact ? rest & -rest : rest;
