@@ -35,7 +35,7 @@ void acl_entry_released(void *acls, void *cookie)
 {
 	struct acl_entry *e = cookie;
 
-	if (e && --e->refs == 0 && e->state == ENTRY_DEAD) /* markers have no cookie */
+	if (--e->refs == 0 && e->state == ENTRY_DEAD)
 		entry_free(acls, e);
 }
 

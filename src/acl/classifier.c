@@ -116,8 +116,7 @@ void classifier_free(struct classifier *c)
 	for (struct order_node *o = c->order.head.next; o && o != &c->order.head; o = next) {
 		struct cls_node *e = container_of(o, struct cls_node, order);
 		next = o->next;
-		if (c->config.release)
-			c->config.release(c->config.ctx, e->pub.cookie);
+		cls_cookie_release(c, e);
 		free(e);
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -319,6 +318,7 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 	if (err) {
 		cls_take_out(c, e);
 		e->change = NULL;
+		e->pub.cookie = NULL;
 		cls_retire_entries(c, NULL, e);
 		return err;
 	}

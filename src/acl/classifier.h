@@ -147,7 +147,8 @@ struct classifier_config {
 	struct rcu *rcu;	 /* NULL: calls are one at a time */
 	const uint64_t *version; /* NULL: the classifier has its own */
 	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
-	/* Told each cookie whose entry no reader can hold any more. May be NULL. */
+	/* Told each cookie but NULL whose entry no reader can hold any more; not that of an
+	 * insertion that failed. May be NULL. */
 	void (*release)(void *ctx, void *cookie);
 	void *ctx;
 };

@@ -227,6 +227,8 @@ void cls_shape_retire(struct classifier *c, struct cls_shape *s);
 void cls_tree_retire(struct classifier *c, struct cls_shape *s);
 /* The end of a change: what was retired in it goes its way. */
 void cls_retire_flush(struct classifier *c);
+/* Tells config.release of the entry, unless it has no cookie. */
+void cls_cookie_release(struct classifier *c, struct cls_node *e);
 /* Entries that a committed version has not, and those that are already out of the structure. */
 void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone);
 /* Sees to it that retiring finds memory; 0 or -ENOMEM. */

@@ -214,14 +214,19 @@ static void free_shapes(struct classifier *c, struct cls_shape *s)
 	}
 }
 
+void cls_cookie_release(struct classifier *c, struct cls_node *e)
+{
+	if (c->config.release && e->pub.cookie)
+		c->config.release(c->config.ctx, e->pub.cookie);
+}
+
 static void free_entries(struct classifier *c, struct cls_node *e)
 {
 	struct cls_node *next;
 	for (; e; e = next) {
 		next = e->change;
 		order_remove(&c->order, &e->order);
-		if (c->config.release)
-			c->config.release(c->config.ctx, e->pub.cookie);
+		cls_cookie_release(c, e);
 		c->bytes -= sizeof(*e) + e->rule.words * sizeof(e->rule.word[0]);
 		free(e);
 	}
