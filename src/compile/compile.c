@@ -199,8 +199,11 @@ static int root_make(struct compile *c)
 	memcpy(root->pub.hooks, root->hooks->lists, sizeof(root->pub.hooks));
 	root->pub.exact = c->n_exact != 0;
 	root->pub.ordered = c->n_ordered != 0;
-	for (unsigned k = 0; k < PROG_CLASSES; k++)
+	for (unsigned k = 0; k < PROG_CLASSES; k++) {
 		root->pub.conntrack[k] = c->n_conntrack[k] || root->hooks->nat[k];
+		/* Their chains see a flow's first packet alone. */
+		root->pub.exact |= root->hooks->nat[k];
+	}
 	root->pub.program_of = program_of;
 	root->pub.object_state = object_state;
 	c->changes.root = root;

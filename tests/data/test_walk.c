@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_walk: rulesets of others over captures of others, once with classifiers and once rule by
- * rule: what becomes of every packet, and what every rule, chain and set counted, is the same.
+ * rule, once in bursts and once packet by packet: what becomes of every packet, and what every
+ * rule, chain and set counted, is the same.
  *
  * The rulesets are all files of $TAMIS_DATA/rulesets and $TAMIS_DATA/rulesets-json that load. The
  * packets are the first of every capture of $TAMIS_DATA/pcaps, one capture after the other, so that
  * few seconds are enough; what comes later in a capture is left out. Paths, interfaces and
- * sizes of bursts are random, by a fixed seed. Two passes: with somebody who hears of log lines,
- * which makes the engine take one packet after the other, and in bursts.
+ * sizes of bursts are random, by a fixed seed. Somebody who hears of log lines makes the engine
+ * take one packet after the other, so that is a test of its own.
  */
 #include <ftw.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@
 #include "base/vec.h"
 #include "port/capture.h"
 
-enum { PACKETS_EACH = 24, BYTES_MAX = 2048, SEED = 5 };
+enum { PACKETS_EACH = 48, BYTES_MAX = 2048, SEED = 5 };
 #define SECOND UINT64_C(1000000000)
 
 struct packet {
@@ -226,7 +227,7 @@ static void side_burst(struct side *s, size_t first, unsigned n, enum tamis_path
 		p.oif = s->index[p.oif];
 		assert_int_equal(tamis_burst_add(s->b, &p), i);
 	}
-	strbuf_printf(&s->said, "burst: %d\n", tamis_burst_run(s->b));
+	assert_int_equal(tamis_burst_run(s->b), 0);
 	for (unsigned i = 0; i < n; i++) {
 		const struct tamis_packet *p = &packets.items[first + i].p;
 		const uint8_t *data = tamis_burst_data(s->b, i);
@@ -320,8 +321,7 @@ static bool same(struct side s[2], const char *ruleset)
 		int la = (int)strcspn(a, "\n"), lb = (int)strcspn(b, "\n");
 
 		if (la != lb || memcmp(a, b, (size_t)la)) {
-			print_error("%s:\nclassifiers: %.*s\nwalk:        %.*s\n", ruleset, la, a,
-				    lb, b);
+			print_error("%s:\none:   %.*s\nother: %.*s\n", ruleset, la, a, lb, b);
 			return false;
 		}
 		a += la + (a[la] == '\n');
@@ -332,7 +332,12 @@ static bool same(struct side s[2], const char *ruleset)
 	return true;
 }
 
-static bool compare(struct side s[2], const char *ruleset, struct tally *all)
+struct way {
+	bool log;	 /* somebody hears of log lines, on both sides */
+	bool walk, each; /* the second side: rule by rule, packet by packet */
+};
+
+static bool compare(struct side s[2], const char *ruleset, const struct way *way, struct tally *all)
 {
 	static const enum tamis_path paths[] = {
 		TAMIS_PATH_AUTO,    TAMIS_PATH_INPUT,  TAMIS_PATH_INPUT, TAMIS_PATH_FORWARD,
@@ -347,8 +352,9 @@ static bool compare(struct side s[2], const char *ruleset, struct tally *all)
 		n = random_next(&seed, 2) ? 1 + random_next(&seed, TAMIS_BURST_MAX)
 					  : TAMIS_BURST_MAX;
 		n = (unsigned)MIN(n, packets.n - at);
-		for (unsigned k = 0; k < 2; k++)
-			side_burst(&s[k], at, n, path);
+		side_burst(&s[0], at, n, path);
+		for (unsigned k = 0; k < n; k += way->each ? 1 : n)
+			side_burst(&s[1], at + k, way->each ? 1 : n, path);
 		for (const char *p = strbuf_str(&s[0].said); (p = strstr(p, "log of ")); p++)
 			all->log_lines++;
 		if (!same(s, ruleset))
@@ -362,8 +368,7 @@ static bool compare(struct side s[2], const char *ruleset, struct tally *all)
 	return same(s, ruleset);
 }
 
-/* Every ruleset; `log`: with log lines, and so packet by packet. */
-static void compare_all(bool log)
+static void compare_all(struct way way)
 {
 	struct tamis_explain_ops ops = {.chain = explain_chain};
 	struct tally all = {0};
@@ -371,15 +376,15 @@ static void compare_all(bool log)
 
 	for (size_t k = 0; k < rulesets.n; k++) {
 		struct side s[2];
-		int err = side_open(&s[0], rulesets.items[k], false, log);
+		int err = side_open(&s[0], rulesets.items[k], false, way.log);
 
-		assert_int_equal(side_open(&s[1], rulesets.items[k], true, log), err);
+		assert_int_equal(side_open(&s[1], rulesets.items[k], way.walk, way.log), err);
 		if (err) {
 			all.refused++;
 		} else {
 			all.loaded++;
 			assert_int_equal(tamis_explain(s[0].t, &ops, &all), 0);
-			wrong += !compare(s, rulesets.items[k], &all);
+			wrong += !compare(s, rulesets.items[k], &way, &all);
 		}
 		side_close(&s[0]);
 		side_close(&s[1]);
@@ -391,25 +396,31 @@ static void compare_all(bool log)
 		(unsigned long long)all.dropped, (unsigned long long)all.matched,
 		(unsigned long long)all.log_lines);
 	assert_true(all.chains && all.accepted && all.dropped && all.matched);
-	assert_int_equal(all.log_lines != 0, log);
+	assert_int_equal(all.log_lines != 0, way.log);
 	assert_int_equal(wrong, 0);
 }
 
-static void test_packet_by_packet(void **state)
+static void test_walk_with_log(void **state)
 {
-	compare_all(true);
+	compare_all((struct way){.log = true, .walk = true});
 }
 
-static void test_bursts(void **state)
+static void test_walk_in_bursts(void **state)
 {
-	compare_all(false);
+	compare_all((struct way){.walk = true});
+}
+
+static void test_one_by_one(void **state)
+{
+	compare_all((struct way){.each = true});
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_packet_by_packet),
-		cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_walk_with_log),
+		cmocka_unit_test(test_walk_in_bursts),
+		cmocka_unit_test(test_one_by_one),
 	};
 	const char *env = getenv("TAMIS_DATA"), *root = getenv("TAMIS_SOURCE_ROOT");
 	int n = env ? asprintf(&data_dir, "%s", env)

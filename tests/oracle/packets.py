@@ -357,6 +357,31 @@ def fragments():
             yield send6(c, d, 44, struct.pack("!BBHI", 17, 0, at | more, n + 3) + data[at:at + step])
 
 
+def port_fragments(a="192.0.2.9", b="192.0.2.1", c="2001:db8::9", d="2001:db8::1"):
+    """Segments to ports 22, 80 and others whole, in three parts, and in one part with a fragment header; what
+    is not in front has at its beginning what looks like the ports of a segment to 22, 80 or 443."""
+    looks = [struct.pack("!HHIIBBHHH", 40000, port, 1, 0, 0x50, 2, 8192, 0, 0) + b"p" * 12 for port in (22, 80, 443)]
+    ident = 100
+    for dport in (22, 80, 443, 8080):
+        for k in range(len(looks)):
+            ident += 1
+            order = looks[k:] + looks[:k]
+            # The first part has 32 bytes: the header and some data.
+            for data, send, src, dst in ((tcp(a, b, 40000 + k, dport, data=b"d" * 12 + order[0] + order[1]), send4, a, b),
+                                         (tcp(c, d, 40000 + k, dport, data=b"d" * 12 + order[0] + order[1]), send6, c, d)):
+                for at, more in ((0, 1), (32, 1), (64, 0)):
+                    part = data[at:at + 32]
+                    if send is send4:
+                        yield send(src, dst, 6, part, ident=ident, frag=more << 13 | at // 8)
+                    else:
+                        yield send(src, dst, 44, struct.pack("!BBHI", 6, 0, at | more, ident) + part)
+        yield tcp4(a, b, 41000, dport)
+        yield tcp6(c, d, 41000, dport)
+        yield send6(c, d, 44, struct.pack("!BBHI", 6, 0, 0, ident) + tcp(c, d, 42000, dport))
+        # One that is alone, has no header in front, and is the last.
+        yield send4(a, b, 6, looks[0], ident=ident + 50, frag=4)
+
+
 def connections():
     """Many openings of connections from few hosts, some of them twice."""
     for n in range(60):
@@ -419,7 +444,7 @@ def one_way():
 
 STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
                                    extension_headers, ip_options, tcp_options, sctp_dccp, other_protocols,
-                                   ext_headers6, fragments, connections, bridged, sent, one_way, sent_to_many)}
+                                   ext_headers6, fragments, port_fragments, connections, bridged, sent, one_way, sent_to_many)}
 
 
 def block(kind, body):

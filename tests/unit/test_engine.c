@@ -210,6 +210,50 @@ static void burst_limits(void **state)
 	tamis_free(t);
 }
 
+/* Sums up what the walks tell. */
+struct seen {
+	unsigned n;
+	uint64_t packets, reached, policy, hits, elements, added, expired;
+	char text[256];
+};
+
+static int see_rule(void *arg, const struct tamis_rule *r)
+{
+	struct seen *s = arg;
+
+	s->n++;
+	s->packets += r->matched.packets;
+	s->reached += r->reached;
+	snprintf(s->text, sizeof(s->text), "%s %s %s %llu %s", r->family, r->table, r->chain,
+		 (unsigned long long)r->handle, r->text);
+	return 0;
+}
+
+static int see_chain(void *arg, const struct tamis_chain *c)
+{
+	struct seen *s = arg;
+
+	s->n++;
+	s->packets += c->packets;
+	s->policy += c->policy_packets;
+	snprintf(s->text, sizeof(s->text), "%s %s %s %u %s", c->family, c->table, c->chain,
+		 c->n_rules, c->head ? c->head : "-");
+	return 0;
+}
+
+static int see_set(void *arg, const struct tamis_set *x)
+{
+	struct seen *s = arg;
+
+	s->n++;
+	s->hits += x->hits;
+	s->elements += x->elements;
+	s->added += x->added;
+	s->expired += x->expired;
+	snprintf(s->text, sizeof(s->text), "%s %s %s", x->family, x->table, x->set);
+	return 0;
+}
+
 static void verdicts(void **state)
 {
 	struct packet p = udp4();
@@ -249,6 +293,114 @@ static void verdicts(void **state)
 }
 
 /* A rule that writes gets a copy; the caller's bytes stay as they were. */
+/* A translation's chain sees the first packet of a flow, whether or not it translates, and whether
+ * or not the others come in the same burst. */
+static void nat_chain_in_a_burst(void **state)
+{
+	struct tamis *t = engine("table ip t {\n chain n {\n"
+				 "  type nat hook prerouting priority dstnat;\n"
+				 "  udp dport 53 counter\n }\n}\n");
+	struct packet p = udp4();
+	struct tamis_packet in = {.data = p.b, .caplen = p.n, .len = p.n, .link = TAMIS_LINK_RAW};
+	struct seen rules = {0};
+	struct tamis_burst *b;
+
+	assert_int_equal(tamis_burst_new(t, &b), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(tamis_burst_add(b, &in), i);
+	assert_int_equal(tamis_burst_run(b), 0);
+	assert_int_equal(tamis_burst_mask(b, TAMIS_ACCEPT), 7);
+	assert_int_equal(tamis_rule_each(t, 0, see_rule, &rules), 0);
+	assert_int_equal(rules.packets, 1);
+	tamis_burst_free(b);
+	tamis_free(t);
+}
+
+/* Over what a segment is, and what it is in the middle of a datagram. */
+static struct packet tcp_part(bool ipv6, unsigned off8, bool more, uint16_t port)
+{
+	struct packet p = {0};
+
+	if (ipv6) {
+		ip6_begin(&p, 44);
+		put8(&p, 6);
+		put8(&p, 0);
+		put16(&p, (uint16_t)(off8 << 3 | more));
+		put32(&p, 77);
+	} else {
+		ip4_begin(&p, 6, (uint16_t)(more << 13 | off8), NULL, 0);
+	}
+	put_tcp(&p, 2, NULL, 0);
+	be16_store(p.b + p.n - 18, port);
+	if (ipv6)
+		ip6_end(&p);
+	else
+		ip4_end(&p);
+	return p;
+}
+
+/* Ports are those of a datagram's first part, whatever stands at that place in the others; with a
+ * classifier and without. */
+static void ports_of_fragments(void **state)
+{
+	static const char rules[] =
+		"table inet t {\n chain c {\n  type filter hook input priority 0; policy drop;\n"
+		"  tcp dport 22 drop\n  tcp dport 23 drop\n  tcp dport 25 drop\n"
+		"  tcp dport 110 drop\n  tcp dport 143 drop\n  tcp sport 22 drop\n"
+		"  udp dport 53 drop\n  tcp dport 8000-8999 drop\n  th dport 22 drop\n"
+		"  tcp dport 80 reject\n  accept\n }\n}\n";
+	static const struct {
+		unsigned off8;
+		bool more;
+		uint16_t port;
+		enum tamis_verdict want;
+	} cases[] = {
+		{0, false, 22, TAMIS_DROP}, /* whole; of IPv6 an atomic fragment */
+		{0, false, 80, TAMIS_REJECT}, {0, false, 443, TAMIS_ACCEPT},
+		{0, true, 22, TAMIS_DROP},    {0, true, 80, TAMIS_REJECT},
+		{0, true, 443, TAMIS_ACCEPT}, {4, true, 22, TAMIS_ACCEPT},
+		{4, true, 80, TAMIS_ACCEPT},  {8, false, 22, TAMIS_ACCEPT},
+		{8, false, 80, TAMIS_ACCEPT}, {8191, false, 22, TAMIS_ACCEPT},
+	};
+
+	for (unsigned walk = 0; walk < 2; walk++) {
+		struct tamis_config config = {.walk = walk};
+		struct tamis *t;
+
+		assert_int_equal(tamis_new(&config, &t), 0);
+		assert_int_equal(tamis_load_text(t, "test", rules, strlen(rules), NULL, NULL, NULL),
+				 0);
+		assert_int_equal(tamis_path_set(t, TAMIS_PATH_INPUT), 0);
+		for (unsigned k = 0; k < 2 * ARRAY_SIZE(cases); k++) {
+			struct packet p = tcp_part(k % 2, cases[k / 2].off8, cases[k / 2].more,
+						   cases[k / 2].port);
+
+			if (judge_once(t, &p, 0) != cases[k / 2].want)
+				fail_msg("IPv%d, case %u", k % 2 ? 6 : 4, k / 2);
+		}
+		tamis_free(t);
+	}
+}
+
+/* Accepted by one base chain of a hook, and dropped by a later one: dropped. */
+static void later_chain_drops(void **state)
+{
+	struct tamis *t = engine("table ip a {\n chain c {\n"
+				 "  type filter hook input priority 0; policy drop;\n"
+				 "  udp dport 53 accept\n }\n}\n"
+				 "table inet b {\n chain c {\n"
+				 "  type filter hook input priority 10; policy accept;\n"
+				 "  udp dport 53 drop\n }\n}\n");
+	struct packet p = udp4();
+	struct seen rules = {0};
+
+	assert_int_equal(tamis_path_set(t, TAMIS_PATH_INPUT), 0);
+	assert_int_equal(judge_once(t, &p, 0), TAMIS_DROP);
+	assert_int_equal(tamis_rule_each(t, 0, see_rule, &rules), 0);
+	assert_int_equal(rules.packets, 2);
+	tamis_free(t);
+}
+
 static void rewrite(void **state)
 {
 	struct tamis *t = engine("table ip f { chain c { type filter hook forward priority 0; "
@@ -315,50 +467,6 @@ static void paths(void **state)
 		assert_int_equal(tamis_path_set(t, (enum tamis_path)9), -EINVAL);
 		tamis_free(t);
 	}
-}
-
-/* Sums up what the walks tell. */
-struct seen {
-	unsigned n;
-	uint64_t packets, reached, policy, hits, elements, added, expired;
-	char text[256];
-};
-
-static int see_rule(void *arg, const struct tamis_rule *r)
-{
-	struct seen *s = arg;
-
-	s->n++;
-	s->packets += r->matched.packets;
-	s->reached += r->reached;
-	snprintf(s->text, sizeof(s->text), "%s %s %s %llu %s", r->family, r->table, r->chain,
-		 (unsigned long long)r->handle, r->text);
-	return 0;
-}
-
-static int see_chain(void *arg, const struct tamis_chain *c)
-{
-	struct seen *s = arg;
-
-	s->n++;
-	s->packets += c->packets;
-	s->policy += c->policy_packets;
-	snprintf(s->text, sizeof(s->text), "%s %s %s %u %s", c->family, c->table, c->chain,
-		 c->n_rules, c->head ? c->head : "-");
-	return 0;
-}
-
-static int see_set(void *arg, const struct tamis_set *x)
-{
-	struct seen *s = arg;
-
-	s->n++;
-	s->hits += x->hits;
-	s->elements += x->elements;
-	s->added += x->added;
-	s->expired += x->expired;
-	snprintf(s->text, sizeof(s->text), "%s %s %s", x->family, x->table, x->set);
-	return 0;
 }
 
 static int stop(void *arg, const struct tamis_rule *r)
@@ -522,6 +630,9 @@ int main(void)
 		cmocka_unit_test(listings),
 		cmocka_unit_test(burst_limits),
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(nat_chain_in_a_burst),
+		cmocka_unit_test(ports_of_fragments),
+		cmocka_unit_test(later_chain_drops),
 		cmocka_unit_test(rewrite),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(reports),
