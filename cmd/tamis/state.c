@@ -32,6 +32,16 @@ static bool is_current(const char *path, int fd)
 	       by_name.st_ino == open_one.st_ino && by_name.st_dev == open_one.st_dev;
 }
 
+/* What is no regular file has no other version: a file over its name would end the device. */
+static int check_can_be_replaced(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? 0 : -ENOTSUP;
+}
+
 /* One attempt: 0, -EAGAIN if another version came meanwhile, or -errno. */
 static int open_locked(struct state *s, bool to_change)
 {
@@ -46,7 +56,9 @@ static int open_locked(struct state *s, bool to_change)
 	}
 	if (fd < 0)
 		return errno == ENOENT && !to_change ? 0 : -errno;
-	err = lock(fd, to_change ? LOCK_EX : LOCK_SH);
+	err = to_change ? check_can_be_replaced(fd) : 0;
+	if (!err)
+		err = lock(fd, to_change ? LOCK_EX : LOCK_SH);
 	if (!err && !is_current(s->path, fd))
 		err = -EAGAIN;
 	if (err)

@@ -14,6 +14,7 @@ import random
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -198,6 +199,14 @@ def state_keeps_a_link():
     ipset("add", "a", "1.1.1.1")
     assert os.path.islink("sets")
     assert "add a 1.1.1.1\n" in read("there/sets")
+
+
+@test
+def state_is_a_regular_file_to_be_written():
+    os.mkfifo("sets")
+    same(ipset("create", "a", "hash:ip", status=1)[1], "ipset v7.17: Cannot open sets for writing: Operation not supported\n")
+    same(os.listdir("."), ["sets"])
+    same(stat.S_ISFIFO(os.stat("sets").st_mode), True)
 
 
 @test
