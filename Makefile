@@ -30,7 +30,7 @@ test: ## set up, build and run all tests; last line: N passed, M failed
 test-asan: ## the same tests under the address and undefined behaviour sanitizers
 	@scripts/setup.sh build test
 	@$(MAKE) --no-print-directory BUILD=build-asan MESON_FLAGS='-Db_sanitize=address,undefined' all
-	@scripts/run_tests.py build-asan
+	@scripts/run_tests.py build-asan --timeout-multiplier 4
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; ends at the first crash
 	@scripts/setup.sh build fuzz
