@@ -7,6 +7,7 @@
 
 #include <urcu/urcu-qsbr.h>
 #include <urcu/rculfhash.h>
+#undef container_of /* base.h has one of its own */
 
 #include "peer.h"
 
