@@ -11,10 +11,10 @@
 #include "acl/rule.h"
 #include "compile/classify.h"
 #include "eval/key.h"
+#include "packet/numbers.h"
 
 enum { MATCHES_MAX = 32, LOOKUPS_MAX = 4, ELEMENT_FIELDS = 4 };
-enum { ETH_IPV4 = 0x0800, ETH_IPV6 = 0x86dd, NFPROTO_V4 = 2, NFPROTO_V6 = 10 };
-enum { PROTO_ICMP = 1, PROTO_ICMPV6 = 58 };
+enum { NFPROTO_V4 = 2, NFPROTO_V6 = 10 };
 
 /* Fields that a search begins with; a rule that compares others alone is walked. */
 static const uint32_t leading_fields = 1u << CLS_SADDR | 1u << CLS_DADDR | 1u << CLS_SPORT |

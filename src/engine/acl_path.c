@@ -2,16 +2,16 @@
 /* acl_path: see acl_path.h; also the public functions about interfaces and sessions. */
 #include "engine/acl_path.h"
 
-#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "acl/acl_lookup.h"
 #include "base/vec.h"
 #include "ct/ct.h"
 #include "engine/engine.h"
+#include "packet/numbers.h"
 
 enum { SESSIONS_MAX = 1000000, ARP_SENDER_MAC = 8, ARP_SENDER_IP = 14, ARP_SIZE = 28 };
-enum { ETH_IPV4 = 0x0800, ETH_IPV6 = 0x86dd, ETH_SOURCE = 6 };
+enum { ETH_SOURCE = 6 };
 #define NS_PER_S UINT64_C(1000000000)
 
 /* What packets met in one direction. */
@@ -276,22 +276,22 @@ static void key_fill(const struct burst *b, unsigned i, bool fragments, struct a
 	else
 		k.no_l4 = true;
 	switch (k.proto) {
-	case IPPROTO_TCP:
+	case PROTO_TCP:
 		k.no_l4 |= !(b->has[HAS_TCP_FLAGS] >> i & 1);
 		k.tcp_flags = b->tcp_flags[i];
 		/* fall through */
-	case IPPROTO_UDP:
+	case PROTO_UDP:
 		k.no_l4 |= !(b->has[HAS_PORTS] >> i & 1);
 		k.sport = b->sport[i];
 		k.dport = b->dport[i];
 		break;
-	case IPPROTO_ICMP:
-	case IPPROTO_ICMPV6:
+	case PROTO_ICMP:
+	case PROTO_ICMPV6:
 		if (b->has[icmp] >> i & 1) {
 			k.sport = b->icmp_type[i];
 			k.dport = b->icmp_code[i];
 		} else {
-			k.no_l4 |= k.proto == (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+			k.no_l4 |= k.proto == (v4 ? PROTO_ICMP : PROTO_ICMPV6);
 		}
 		break;
 	}

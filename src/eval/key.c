@@ -9,8 +9,8 @@
 
 #include "acl/rule.h"
 #include "eval/run.h"
+#include "packet/numbers.h"
 
-enum { PROTO_ICMP = 1, PROTO_ICMPV6 = 58, ETH_IPV4 = 0x0800, ETH_IPV6 = 0x86dd };
 enum { PF_INET = 1, PF_IPV4 = 2, PF_ARP = 3, PF_IPV6 = 10 };
 
 /* As compile/ makes them: a column with its place in the packet, a column alone, others. */

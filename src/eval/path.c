@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-enum { ETH_IPV4 = 0x0800, ETH_ARP = 0x0806, ETH_IPV6 = 0x86dd };
+#include "packet/numbers.h"
+
 enum { ORDER_CONNTRACK = -200 };
 enum { FAMILY_INET = 1 };
 

@@ -8,6 +8,7 @@
  * nobody looks at.
  */
 #include "eval/run.h"
+#include "packet/numbers.h"
 
 #define COL(member, w, h)                                                                          \
 	{                                                                                          \
@@ -279,7 +280,7 @@ static uint8_t nfproto_of(const struct eval *ev, unsigned i)
 	if (ev->base->family != PF_INET)
 		return ev->base->family;
 	if (ev->class == CLASS_NETDEV)
-		return ev->b->protocol[i] == 0x0800 ? PF_IPV4 : PF_IPV6;
+		return ev->b->protocol[i] == ETH_IPV4 ? PF_IPV4 : PF_IPV6;
 	return ev->class == CLASS_IPV4 ? PF_IPV4 : PF_IPV6;
 }
 
