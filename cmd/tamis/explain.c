@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain: `tamis explain`: what became of each rule, what it costs, and what would cost less. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
@@ -80,27 +80,29 @@ static int json_chain(void *arg, const struct tamis_explained_chain *c)
 			(json_int_t)c->longest, "bytes", (json_int_t)c->bytes);
 	r->rules = json_array();
 	r->advice = json_array();
-	chain = err ? NULL
-		    : json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:o}", "family",
-				c->family, "table", c->table, "chain", c->chain, "fates", fates,
-				"classifier", classifier, "cost_ns", (json_int_t)c->cost_ns,
-				"kernel_ns", (json_int_t)c->kernel_ns, "rules", r->rules, "advice",
-				r->advice);
+	if (err) {
+		json_decref(fates);
+		fates = NULL;
+	}
+	chain = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:o}", "family", c->family,
+			  "table", c->table, "chain", c->chain, "fates", fates, "classifier",
+			  classifier, "cost_ns", (json_int_t)c->cost_ns, "kernel_ns",
+			  (json_int_t)c->kernel_ns, "rules", r->rules, "advice", r->advice);
 	return add(r->chains, chain);
 }
 
 static int json_rule(void *arg, const struct tamis_explained_rule *r)
 {
 	struct json_report *to = arg;
-	json_t *rule = json_pack("{s:I, s:s, s:s}", "handle", (json_int_t)r->handle, "rule",
-				 r->text, "fate", tamis_fate_name(r->fate));
+	json_t *rule = json_pack("{s:I, s:o, s:s}", "handle", json_of_number(r->handle), "rule",
+				 json_of_text(r->text), "fate", tamis_fate_name(r->fate));
 	int err = rule ? 0 : -ENOMEM;
 
 	if (!err && r->why)
 		err = json_object_set_new(rule, "why", json_string(r->why));
 	if (!err && r->shadowed_by)
 		err = json_object_set_new(rule, "shadowed_by",
-					  json_integer((json_int_t)r->shadowed_by));
+					  json_integer(json_of_number(r->shadowed_by)));
 	if (!err && r->entries)
 		err = json_object_set_new(rule, "entries", json_integer(r->entries));
 	if (!err)
@@ -113,32 +115,23 @@ static int json_advice(void *arg, const struct tamis_advice *a)
 {
 	struct json_report *to = arg;
 
-	return add(to->advice,
-		   json_pack("{s:s, s:I, s:I, s:s}", "kind", a->kind, "handle",
-			     (json_int_t)a->handle, "n", (json_int_t)a->n, "text", a->text));
+	return add(to->advice, json_pack("{s:s, s:I, s:I, s:o}", "kind", a->kind, "handle",
+					 json_of_number(a->handle), "n", (json_int_t)a->n, "text",
+					 json_of_text(a->text)));
 }
 
 static const struct tamis_explain_ops as_json = {json_chain, json_rule, json_advice};
 
-static int add_dumped(const char *text, size_t len, void *b)
-{
-	strbuf_add(b, text, len);
-	return 0;
-}
-
-static int json_print(struct tamis *t, struct strbuf *out)
+static int explain_json(struct tamis *t, struct strbuf *out)
 {
 	struct json_report r = {.chains = json_array()};
-	json_t *whole;
 	int err = r.chains ? tamis_explain(t, &as_json, &r) : -ENOMEM;
 
-	whole = err ? NULL : json_pack("{s:O}", "chains", r.chains);
-	if (!err && (!whole || json_dump_callback(whole, add_dumped, out, JSON_INDENT(1))))
-		err = -ENOMEM;
-	strbuf_putc(out, '\n');
-	json_decref(whole);
-	json_decref(r.chains);
-	return err;
+	if (err) {
+		json_decref(r.chains);
+		return err;
+	}
+	return json_print(json_pack("{s:o}", "chains", r.chains), JSON_INDENT(1), out);
 }
 
 /* --- the command ---------------------------------------------------------------------------- */
@@ -153,7 +146,7 @@ static int explain_run(const struct options *o)
 		return 1;
 	err = load_rules(t, o, 0);
 	if (!err) {
-		err = o->json ? json_print(t, &out) : tamis_explain(t, &as_text, &out);
+		err = o->json ? explain_json(t, &out) : tamis_explain(t, &as_text, &out);
 		if (err)
 			complain("%s", strerror(-err));
 		else

@@ -2,34 +2,15 @@
 /*
  * report_json: the report as one JSON object on one line.
  *
- * Numbers are integers, ns_per_packet a real; a number beyond 2^63 - 1 is written as that.
+ * Numbers are integers, ns_per_packet a real.
  */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "report.h"
-
-static json_int_t number(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (json_int_t)v;
-}
-
-/* Comments and log prefixes may hold any byte; JSON takes UTF-8. */
-static json_t *text(const char *s)
-{
-	json_t *j = json_string(s);
-	char *clean = j ? NULL : strdup(s);
-
-	if (clean) {
-		for (char *c = clean; *c; c++)
-			*c = *c & 0x80 ? '?' : *c;
-		j = json_string(clean);
-		free(clean);
-	}
-	return j;
-}
 
 static json_t *malformed_json(const struct tamis_totals *t)
 {
@@ -38,17 +19,17 @@ static json_t *malformed_json(const struct tamis_totals *t)
 
 	for (; tamis_malformed_name((unsigned)n); n++)
 		json_object_set_new(o, tamis_malformed_name((unsigned)n),
-				    json_integer(number(t->malformed[n])));
+				    json_integer(json_of_number(t->malformed[n])));
 	return json_object_size(o) == n ? o : (json_decref(o), NULL);
 }
 
 static json_t *verdict_bytes_json(const struct tamis_totals *t)
 {
 	return json_pack("{s:I, s:I, s:I, s:I}", "accepted",
-			 number(t->by_verdict[TAMIS_ACCEPT].bytes), "dropped",
-			 number(t->by_verdict[TAMIS_DROP].bytes), "rejected",
-			 number(t->by_verdict[TAMIS_REJECT].bytes), "queued",
-			 number(t->by_verdict[TAMIS_QUEUE].bytes));
+			 json_of_number(t->by_verdict[TAMIS_ACCEPT].bytes), "dropped",
+			 json_of_number(t->by_verdict[TAMIS_DROP].bytes), "rejected",
+			 json_of_number(t->by_verdict[TAMIS_REJECT].bytes), "queued",
+			 json_of_number(t->by_verdict[TAMIS_QUEUE].bytes));
 }
 
 static json_t *rules_json(const struct report *r)
@@ -60,11 +41,13 @@ static json_t *rules_json(const struct report *r)
 		const struct report_rule *x = &r->rules[i];
 
 		json_array_append_new(
-			a, json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I}", "family",
-				     text(x->family), "table", text(x->table), "chain",
-				     text(x->chain), "handle", number(x->handle), "rule",
-				     text(x->text), "packets", number(x->packets), "bytes",
-				     number(x->bytes), "reached", number(x->reached)));
+			a,
+			json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I}", "family",
+				  json_of_text(x->family), "table", json_of_text(x->table), "chain",
+				  json_of_text(x->chain), "handle", json_of_number(x->handle),
+				  "rule", json_of_text(x->text), "packets",
+				  json_of_number(x->packets), "bytes", json_of_number(x->bytes),
+				  "reached", json_of_number(x->reached)));
 	}
 	return json_array_size(a) == n ? a : (json_decref(a), NULL);
 }
@@ -76,11 +59,11 @@ static json_t *chains_json(const struct report *r)
 	for (size_t i = 0; i < r->n_chains; i++) {
 		const struct report_chain *x = &r->chains[i];
 
-		json_array_append_new(a,
-				      json_pack("{s:o, s:o, s:o, s:I, s:I}", "family",
-						text(x->family), "table", text(x->table), "chain",
-						text(x->chain), "packets", number(x->packets),
-						"policy_packets", number(x->policy_packets)));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:I, s:I}", "family", json_of_text(x->family),
+				     "table", json_of_text(x->table), "chain",
+				     json_of_text(x->chain), "packets", json_of_number(x->packets),
+				     "policy_packets", json_of_number(x->policy_packets)));
 	}
 	return json_array_size(a) == r->n_chains ? a : (json_decref(a), NULL);
 }
@@ -92,12 +75,13 @@ static json_t *sets_json(const struct report *r)
 	for (size_t i = 0; i < r->n_sets; i++) {
 		const struct report_set *x = &r->sets[i];
 
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
-						   "family", text(x->family), "table",
-						   text(x->table), "name", text(x->set), "elements",
-						   number(x->elements), "hits", number(x->hits),
-						   "added", number(x->added), "expired",
-						   number(x->expired), "full", number(x->full)));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}", "family",
+				     json_of_text(x->family), "table", json_of_text(x->table),
+				     "name", json_of_text(x->set), "elements",
+				     json_of_number(x->elements), "hits", json_of_number(x->hits),
+				     "added", json_of_number(x->added), "expired",
+				     json_of_number(x->expired), "full", json_of_number(x->full)));
 	}
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
@@ -111,19 +95,19 @@ static json_t *acls_json(const struct report *r)
 		json_t *entries = json_array();
 
 		for (size_t k = 0; k < x->n_entries; k++)
-			json_array_append_new(entries,
-					      json_pack("{s:o, s:I, s:I}", "rule",
-							text(x->entries[k].text), "packets",
-							number(x->entries[k].packets), "bytes",
-							number(x->entries[k].bytes)));
+			json_array_append_new(
+				entries, json_pack("{s:o, s:I, s:I}", "rule",
+						   json_of_text(x->entries[k].text), "packets",
+						   json_of_number(x->entries[k].packets), "bytes",
+						   json_of_number(x->entries[k].bytes)));
 		if (json_array_size(entries) != x->n_entries) {
 			json_decref(entries);
 			break;
 		}
 		json_array_append_new(a, json_pack("{s:s, s:I, s:o, s:o}", "kind",
 						   x->macip ? "macip" : "acl", "index",
-						   (json_int_t)x->index, "tag", text(x->tag),
-						   "entries", entries));
+						   (json_int_t)x->index, "tag",
+						   json_of_text(x->tag), "entries", entries));
 	}
 	return json_array_size(a) == r->n_acls ? a : (json_decref(a), NULL);
 }
@@ -142,14 +126,15 @@ static json_t *faces_json(const struct report *r)
 			json_decref(acls);
 			break;
 		}
-		json_array_append_new(
-			a,
-			json_pack("{s:o, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}", "interface",
-				  text(x->interface), "direction", x->output ? "output" : "input",
-				  "kind", x->macip ? "macip" : "acl", "acls", acls, "permitted",
-				  number(x->permitted), "denied", number(x->denied), "unmatched",
-				  number(x->unmatched), "session", number(x->session), "ethertype",
-				  number(x->ethertype)));
+		json_array_append_new(a, json_pack("{s:o, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I}",
+						   "interface", json_of_text(x->interface),
+						   "direction", x->output ? "output" : "input",
+						   "kind", x->macip ? "macip" : "acl", "acls", acls,
+						   "permitted", json_of_number(x->permitted),
+						   "denied", json_of_number(x->denied), "unmatched",
+						   json_of_number(x->unmatched), "session",
+						   json_of_number(x->session), "ethertype",
+						   json_of_number(x->ethertype)));
 	}
 	return json_array_size(a) == r->n_faces ? a : (json_decref(a), NULL);
 }
@@ -165,35 +150,26 @@ static int add_acls(json_t *o, const struct report *r)
 		       : 0;
 }
 
-/* json_dumps() leaves out what it has no memory for. */
-static int add_dumped(const char *text, size_t len, void *out)
-{
-	strbuf_add(out, text, len);
-	return 0;
-}
-
 int report_print_json(const struct report *r, struct strbuf *out)
 {
 	const struct tamis_totals *t = &r->totals;
 	double per_packet = t->all.packets ? (double)r->elapsed_ns / (double)t->all.packets : 0.0;
 	json_t *o = json_pack(
 		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f, s:o, s:I, s:I, s:I}",
-		"packets", number(t->all.packets), "bytes", number(t->all.bytes), "accepted",
-		number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
-		number(t->by_verdict[TAMIS_DROP].packets), "rejected",
-		number(t->by_verdict[TAMIS_REJECT].packets), "queued",
-		number(t->by_verdict[TAMIS_QUEUE].packets), "malformed", malformed_json(t), "rules",
-		rules_json(r), "chains", chains_json(r), "sets", sets_json(r), "elapsed_ns",
-		number(r->elapsed_ns), "ns_per_packet", per_packet, "verdict_bytes",
-		verdict_bytes_json(t), "unseen", number(t->unseen.packets), "refused",
-		number(t->refused.packets), "malformed_packets", number(t->malformed_packets));
+		"packets", json_of_number(t->all.packets), "bytes", json_of_number(t->all.bytes),
+		"accepted", json_of_number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
+		json_of_number(t->by_verdict[TAMIS_DROP].packets), "rejected",
+		json_of_number(t->by_verdict[TAMIS_REJECT].packets), "queued",
+		json_of_number(t->by_verdict[TAMIS_QUEUE].packets), "malformed", malformed_json(t),
+		"rules", rules_json(r), "chains", chains_json(r), "sets", sets_json(r),
+		"elapsed_ns", json_of_number(r->elapsed_ns), "ns_per_packet", per_packet,
+		"verdict_bytes", verdict_bytes_json(t), "unseen", json_of_number(t->unseen.packets),
+		"refused", json_of_number(t->refused.packets), "malformed_packets",
+		json_of_number(t->malformed_packets));
 
-	int err = add_acls(o, r);
-
-	if (!err)
-		err = json_dump_callback(o, add_dumped, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
-
-	json_decref(o);
-	strbuf_putc(out, '\n');
-	return err ? -ENOMEM : strbuf_error(out);
+	if (add_acls(o, r)) {
+		json_decref(o);
+		o = NULL;
+	}
+	return json_print(o, JSON_COMPACT | JSON_REAL_PRECISION(6), out);
 }

@@ -802,6 +802,15 @@ def report_json():
 
 
 @test
+def json_takes_any_byte_of_a_comment():
+    written("bytes.nft", b'table inet t { chain c { type filter hook forward priority 0; meta mark 1 comment "\xff\xfe"; }; }\n')
+    for args in (["replay", "--json", "-f", "bytes.nft", CAPTURE], ["explain", "-j", "-f", "bytes.nft"]):
+        got = json.loads(tamis(*args)[0])
+        rules = got["rules"] if "rules" in got else got["chains"][0]["rules"]
+        same([r["rule"] for r in rules], ['meta mark 0x00000001 comment "??"'])
+
+
+@test
 def report_json_schema():
     got = report("-f", RULES, *LOCAL, CAPTURE)
     same(list(got), ["packets", "bytes", "accepted", "dropped", "rejected", "queued", "malformed", "rules",

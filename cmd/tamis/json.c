@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json: see json.h. */
+#include "json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_int_t json_of_number(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (json_int_t)v;
+}
+
+json_t *json_of_text(const char *s)
+{
+	json_t *j = json_string(s);
+	char *clean = j ? NULL : strdup(s);
+
+	if (clean) {
+		for (char *c = clean; *c; c++)
+			*c = *c & 0x80 ? '?' : *c;
+		j = json_string(clean);
+		free(clean);
+	}
+	return j;
+}
+
+static int add_dumped(const char *text, size_t len, void *out)
+{
+	strbuf_add(out, text, len);
+	return 0;
+}
+
+int json_print(json_t *value, size_t flags, struct strbuf *out)
+{
+	int err = value ? json_dump_callback(value, add_dumped, out, flags) : -1;
+
+	json_decref(value);
+	strbuf_putc(out, '\n');
+	return err ? -ENOMEM : strbuf_error(out);
+}
