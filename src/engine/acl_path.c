@@ -375,7 +375,6 @@ burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask ma
 			burst_mask seen_there, enum tamis_acl_direction dir, int *err)
 {
 	const uint32_t *at = dir == TAMIS_ACL_INPUT ? b->iif : b->oif;
-	struct iface *only = iface_only(p);
 	burst_mask denied = 0;
 
 	while (mask) {
@@ -389,8 +388,8 @@ burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask ma
 		mask &= ~same;
 		if (!index) {
 			same &= seen_there;
-			f = only;
-			if (!only)
+			f = iface_only(p);
+			if (!f)
 				p->lost += (uint64_t)__builtin_popcountll(same);
 		}
 		if (f && iface_judges(f, dir))
