@@ -6,7 +6,9 @@
  *
  * A change of the first is an entry inserted at a random place, then removed; of the second an ACL
  * made and put into the context, then taken out and deleted. Each is visible when its call returns.
+ * Then lookups, alone and beside a thread on another CPU that makes these changes without pause.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,14 +62,18 @@ static int handle_take(void *arg, const struct tamis_acl_entry *e)
 	return 0;
 }
 
+static uint64_t read_clock(void *arg)
+{
+	return bench_now();
+}
+
 /* How long it took, in ms. */
 static double layout_make(struct layout *x, const struct tamis_acl_rule *rules, uint32_t n,
 			  uint32_t n_acls, unsigned contexts)
 {
 	uint64_t start = bench_ran();
 
-	check(tamis_acls_new(NULL, &x->acls), "new");
-	check(tamis_acl_worker_new(x->acls, "bench", &x->w), "worker");
+	check(tamis_acls_new(&(struct tamis_acls_config){.clock = read_clock}, &x->acls), "new");
 	check(tamis_acls_begin(x->acls), "begin");
 	for (uint32_t i = 0; i < n_acls; i++) {
 		uint32_t index = i, each = n / n_acls;
@@ -139,6 +145,59 @@ static double lookups(struct layout *x, const struct tamis_acl_key *keys, unsign
 	return (double)(bench_ran() - start) / (double)(n / TAMIS_BURST_MAX * TAMIS_BURST_MAX);
 }
 
+struct writer {
+	struct layout *x;
+	int (*change)(void *ctx, size_t i);
+	bool stop, stopped;
+	uint64_t changes;
+};
+
+static void *write_all_the_time(void *arg)
+{
+	struct writer *wr = arg;
+
+	bench_pin(0);
+	for (size_t i = 0; i & 1 || !__atomic_load_n(&wr->stop, __ATOMIC_ACQUIRE); i++) {
+		check(wr->change(wr->x, i), "change");
+		__atomic_fetch_add(&wr->changes, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&wr->stopped, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Runs take turns: quiet, beside a writer that begins and ends with the run. */
+static void lookups_and_writer(struct layout *x, int (*change)(void *ctx, size_t i),
+			       const struct tamis_acl_key *keys, unsigned n)
+{
+	double quiet[BENCH_RUNS], busy[BENCH_RUNS], rate[BENCH_RUNS];
+	char figure[96];
+	uint64_t found;
+
+	for (unsigned r = 0; r < BENCH_RUNS; r++) {
+		struct writer wr = {.x = x, .change = change};
+		pthread_t t;
+
+		quiet[r] = lookups(x, keys, n, &found);
+		check(-pthread_create(&t, NULL, write_all_the_time, &wr), "thread");
+		while (!__atomic_load_n(&wr.changes, __ATOMIC_RELAXED))
+			tamis_acl_quiescent(x->w);
+		uint64_t start = bench_now(),
+			 before = __atomic_load_n(&wr.changes, __ATOMIC_RELAXED);
+		busy[r] = lookups(x, keys, n, &found);
+		rate[r] = (double)(__atomic_load_n(&wr.changes, __ATOMIC_RELAXED) - before) * 1e6 /
+			  (double)(bench_now() - start);
+		__atomic_store_n(&wr.stop, true, __ATOMIC_RELEASE);
+		while (!__atomic_load_n(&wr.stopped, __ATOMIC_ACQUIRE))
+			tamis_acl_quiescent(x->w);
+		pthread_join(t, NULL);
+	}
+	double q = bench_runs(x->name, "lookup, quiet", "tamis", quiet, BENCH_RUNS, "ns");
+	double b = bench_runs(x->name, "lookup, beside a writer", "tamis", busy, BENCH_RUNS, "ns");
+	bench_runs(x->name, "the writer's changes", "tamis", rate, BENCH_RUNS, "K/s");
+	snprintf(figure, sizeof(figure), "%s: readers beside a writer", x->name);
+	bench_target(figure, b / q, 1.3, "x quiet");
+}
+
 static struct tamis_acl_key *keys_of(const struct cb_set *s)
 {
 	struct tamis_acl_key *keys = calloc(s->n_keys, sizeof(*keys));
@@ -183,6 +242,8 @@ void bench_context(void)
 	bench_row(many.name, "build", "tamis", layout_make(&many, rules, set.n, set.n, 1), "ms");
 	bench_row(many.name, "memory", "tamis", (double)(bench_memory() - before) / set.n,
 		  "bytes/entry");
+	bench_target("one ACL of 100K in 10 contexts: one entry more, median",
+		     bench_value(one.name, "update, median", "tamis"), 10, "us");
 	many.before = 0;
 	check(bench_updates("100K ACLs of 1, at the front", "tamis", CHANGES, acl_change, &many),
 	      "front");
@@ -192,15 +253,32 @@ void bench_context(void)
 	many.before = TAMIS_ACL_END;
 	check(bench_updates("100K ACLs of 1, at the end", "tamis", CHANGES, acl_change, &many),
 	      "end");
+	static const char *const places[] = {"at the front", "in the middle", "at the end"};
+	for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
+		char subject[64], figure[96];
 
+		snprintf(subject, sizeof(subject), "100K ACLs of 1, %s", places[i]);
+		snprintf(figure, sizeof(figure), "100K ACLs: one more, %s, median", places[i]);
+		bench_target(figure, bench_value(subject, "update, median", "tamis"), 20, "us");
+	}
+
+	check(tamis_acl_worker_new(one.acls, "bench", &one.w), "worker");
+	check(tamis_acl_worker_new(many.acls, "bench", &many.w), "worker");
 	for (unsigned run = 0; run < BENCH_RUNS; run++) {
 		ns[0][run] = lookups(&one, keys, set.n_keys, &found[0]);
 		ns[1][run] = lookups(&many, keys, set.n_keys, &found[1]);
 	}
-	bench_row(one.name, "lookup, burst of 64", "tamis", bench_median(ns[0], BENCH_RUNS), "ns");
-	bench_row(many.name, "lookup, burst of 64", "tamis", bench_median(ns[1], BENCH_RUNS), "ns");
 	if (found[0] != found[1])
 		fprintf(stderr, "bench_context: the layouts have different answers\n");
+	double first =
+		bench_runs(one.name, "lookup, burst of 64", "tamis", ns[0], BENCH_RUNS, "ns");
+	double second =
+		bench_runs(many.name, "lookup, burst of 64", "tamis", ns[1], BENCH_RUNS, "ns");
+	bench_target("lookup in the two layouts", MAX(first, second) / MIN(first, second), 1.5,
+		     "x the other");
+	lookups_and_writer(&one, entry_change, keys, set.n_keys);
+	many.before = set.n / 2;
+	lookups_and_writer(&many, acl_change, keys, set.n_keys);
 	layout_drop(&one);
 	layout_drop(&many);
 	free(rules);

@@ -47,7 +47,7 @@ static struct target {
 	char figure[96];
 	double value, most;
 	const char *unit;
-} targets[64];
+} targets[256];
 static unsigned n_targets;
 
 static uint64_t read_clock(clockid_t clock)
