@@ -132,14 +132,25 @@ static void write_change(char path[64], const char *name, const char *verb, cons
 	fclose(f);
 }
 
-static void write_restore(char path[64], size_t n)
+/* What the elements of a restore have beside their address. */
+static const struct extra {
+	const char *figure, *create, *format;
+} extras[] = {
+	{"load, ipset restore to usable, CPU time", "", ""},
+	{"the same, with timeouts", " timeout 3600", " timeout %u"},
+	{"the same, with counters", " counters", " packets %u bytes 1500"},
+	{"the same, with comments", " comment", " comment \"entry %u\""},
+};
+
+static void write_restore(char path[64], size_t n, const struct extra *x)
 {
 	FILE *f = create(path, "restore.ipset");
 
-	fprintf(f, "create s hash:ip maxelem %zu\n", n);
+	fprintf(f, "create s hash:ip maxelem %zu%s\n", n, x->create);
 	for (size_t i = 0; i < n; i++) {
 		fputs("add s ", f);
 		print_key(f, (uint32_t)i + 1); /* the first is 0.0.0.0, which ipset refuses */
+		fprintf(f, x->format, (unsigned)(i % 100000 + 1));
 		fputc('\n', f);
 	}
 	fclose(f);
@@ -206,22 +217,51 @@ static void compare(const struct kind *k, bool kernel)
 		bench_target("the same", mine / theirs, 0.5, "x kernel");
 }
 
-static void restore(size_t n)
+/* ms, or 0 if it failed. */
+static double restore_tamis(const char *path, const char *empty, const struct extra *x)
 {
-	char path[64], empty[64];
 	double v[RUNS];
 
-	write_restore(path, n);
-	fclose(create(empty, "empty.nft"));
 	for (unsigned r = 0; r < RUNS; r++)
 		if (!run(&v[r], (const char *[]){bench_tamis(), "check", "--ipset", path, "-f",
-						 empty, NULL})) {
+						 empty, NULL}))
+			return 0;
+	return bench_runs("hash 1M IPv4", x->figure, "tamis", v, RUNS, "ms");
+}
+
+static double restore_kernel(const char *path, const struct extra *x)
+{
+	double v[RUNS], unused;
+
+	for (unsigned r = 0; r < RUNS; r++)
+		if (!run(&v[r], (const char *[]){"ipset", "restore", "-file", path, NULL}) ||
+		    !run(&unused, (const char *[]){"ipset", "destroy", NULL}))
+			return 0;
+	return bench_runs("hash 1M IPv4", x->figure, "kernel", v, RUNS, "ms");
+}
+
+static void restore(size_t n, bool kernel)
+{
+	char path[64], empty[64];
+	double mine, theirs = 0, unused;
+
+	fclose(create(empty, "empty.nft"));
+	kernel = kernel && run(&unused, (const char *[]){"ipset", "list", NULL});
+	if (!kernel)
+		bench_skip("kernel's ipset", "needs root and ipset");
+	for (size_t i = 0; i < ARRAY_SIZE(extras); i++) {
+		write_restore(path, n, &extras[i]);
+		mine = restore_tamis(path, empty, &extras[i]);
+		if (kernel)
+			theirs = restore_kernel(path, &extras[i]);
+		if (!mine)
 			bench_skip("ipset restore", "it failed");
-			return;
-		}
-	double ms = bench_runs("hash 1M IPv4", "load, ipset restore to usable, CPU time", "tamis",
-			       v, RUNS, "ms");
-	bench_target("load of 1M addresses, ipset restore", ms / 1e3, 0.7, "s");
+		if (i || !mine)
+			continue;
+		bench_target("load of 1M addresses, ipset restore", mine / 1e3, 0.7, "s");
+		if (theirs > 0)
+			bench_target("the same", mine / theirs, 0.5, "x kernel");
+	}
 }
 
 void bench_load(void)
@@ -240,6 +280,6 @@ void bench_load(void)
 		bench_skip("kernel", "needs root and nft");
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
 		compare(&kinds[i], kernel);
-	restore(1000000);
+	restore(1000000, kernel);
 	nftw(dir, remove_one, 4, FTW_DEPTH | FTW_PHYS);
 }

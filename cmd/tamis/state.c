@@ -14,6 +14,9 @@
 
 enum { MODE = 0600 };
 
+/* Names of new versions end so. */
+static const char suffix[] = ".tamis-new";
+
 static int lock(int fd, int operation)
 {
 	while (flock(fd, operation)) {
@@ -42,6 +45,29 @@ static int check_can_be_replaced(int fd)
 	return S_ISREG(st.st_mode) ? 0 : -ENOTSUP;
 }
 
+/*
+ * The name of a new version, beside the old one and hidden. Only the holder of the lock uses it, so
+ * what stands under it is what another one left when it was killed.
+ */
+static int new_name(const char *path, char name[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int directory = slash ? (int)(slash - path + 1) : 0;
+
+	if (snprintf(name, PATH_MAX, "%.*s.%s%s", directory, path, path + directory, suffix) >=
+	    PATH_MAX)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static void leftover_remove(const char *path)
+{
+	char name[PATH_MAX];
+
+	if (!new_name(path, name))
+		unlink(name);
+}
+
 /* One attempt: 0, -EAGAIN if another version came meanwhile, or -errno. */
 static int open_locked(struct state *s, bool to_change)
 {
@@ -65,6 +91,8 @@ static int open_locked(struct state *s, bool to_change)
 		close(fd);
 	else
 		s->fd = fd;
+	if (!err && to_change)
+		leftover_remove(s->path);
 	return err;
 }
 
@@ -134,12 +162,11 @@ static int rights_copy(int from, int to)
 int state_write(struct state *s, const char *data, size_t len)
 {
 	char temporary[PATH_MAX];
-	int fd, err;
+	int err = new_name(s->path, temporary), fd;
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", s->path) >=
-	    sizeof(temporary))
-		return -ENAMETOOLONG;
-	fd = mkostemp(temporary, O_CLOEXEC);
+	if (err)
+		return err;
+	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
 	if (fd < 0)
 		return -errno;
 	err = rights_copy(s->fd, fd);

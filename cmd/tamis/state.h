@@ -5,7 +5,8 @@
  *
  * The file is locked with flock(2) from state_open() to state_close(): shared to read, alone to
  * change. A new version is written beside it, synced and renamed over it, so that readers and a
- * crash find the old one or the new one. As the lock is on the file and not on its name, whoever
+ * crash find the old one or the new one; what a crash leaves of the other, `.NAME.tamis-new`, goes
+ * when the file is opened to be changed. As the lock is on the file and not on its name, whoever
  * waited for an old version opens again. A symbolic link stays one. One thread.
  */
 #ifndef TAMIS_CMD_STATE_H

@@ -9,7 +9,7 @@
 #include "compat/file.h"
 #include "engine/change.h"
 
-enum { TARGET_MAX = 512, RANGE_TEXT_MAX = 100, SHOWN_MAX = 60 };
+enum { TARGET_MAX = 512, RANGE_TEXT_MAX = 100, SHOWN_MAX = 60, BATCH = 64 };
 
 /* An entry of the set's family: first and last address as key bytes, where it was read. */
 struct entry {
@@ -217,22 +217,26 @@ static int target_find(struct blocklist *b, struct change *c, const char *target
 
 static int entries_add(struct blocklist *b, struct change *c, const struct change_set *set)
 {
-	struct change_elem elem = {0};
+	struct change_elem batch[BATCH] = {0};
+	size_t failed = 0;
 	int err = 0;
 
 	if (set->interval && b->entries.n)
 		qsort(b->entries.items, b->entries.n, sizeof(*b->entries.items), entry_compare);
 	if (set->interval && !set->auto_merge)
 		entries_unite(b);
-	for (size_t i = 0; !err && i < b->entries.n; i++) {
-		const struct entry *e = &b->entries.items[i];
+	for (size_t from = 0; !err && from < b->entries.n; from += BATCH) {
+		const struct entry *e = &b->entries.items[from];
+		size_t n = MIN(b->entries.n - from, (size_t)BATCH);
 
-		memcpy(elem.lo, e->lo, sizeof(e->lo));
-		memcpy(elem.hi, e->hi, sizeof(e->hi));
-		err = change_add(c, set, &elem);
+		for (size_t i = 0; i < n; i++) {
+			batch[i].lo = e[i].lo;
+			batch[i].hi = e[i].hi;
+		}
+		err = change_add(c, set, batch, n, &failed);
 		if (err == -ENFILE)
 			strbuf_printf(b->messages, "%s:%u: Error: Could not process rule: %s\n",
-				      b->file, e->line, strerror(ENFILE));
+				      b->file, e[failed].line, strerror(ENFILE));
 	}
 	return err;
 }

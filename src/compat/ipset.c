@@ -86,6 +86,8 @@ int ipset_request_run(struct ipset *s, struct ipset_request *r, uint64_t now, st
 	s->line = 0;
 	err = ipset_request_do(s, r, out, &answer);
 	if (!err)
+		err = ipset_add_finish(s);
+	if (!err)
 		err = strbuf_error(&answer);
 	if (changed)
 		*changed = !err && s->changed;
@@ -202,8 +204,10 @@ static int time_read(struct ipset *s, const char *line, size_t len)
 	    !decimal_parse(line + 3, (size_t)(dot - line - 3), UINT64_MAX / IPSET_SECOND / 2,
 			   &seconds) &&
 	    !decimal_parse(dot + 1, (size_t)(line + len - dot - 1), IPSET_SECOND - 1, &ns)) {
+		int err = ipset_add_finish(s);
+
 		s->now = seconds * IPSET_SECOND + ns;
-		return 0;
+		return err;
 	}
 	return 0;
 }
@@ -218,6 +222,9 @@ static int restore_line(struct restore *r, const char *line, size_t len)
 
 	if (len && line[0] == '#')
 		return r->state ? time_read(s, line, len) : 0;
+	err = ipset_add_line(s, line, len, r->o->exist);
+	if (err)
+		return MIN(err, 0);
 	err = words_split(s, line, len, &w);
 	if (err || !w.n || strcmp(w.word[0], "COMMIT") == 0)
 		return err;
@@ -239,6 +246,24 @@ static int restore_line(struct restore *r, const char *line, size_t len)
 	return err;
 }
 
+/* A line has failed, unless one before it did that was not carried out yet. */
+static int restore_failed(struct ipset *s, int err)
+{
+	struct strbuf said = s->error;
+	int status = s->status, earlier;
+
+	s->error = STRBUF_INIT;
+	earlier = ipset_add_finish(s);
+	if (earlier) {
+		strbuf_free(&said);
+		return earlier;
+	}
+	strbuf_free(&s->error);
+	s->error = said;
+	s->status = status;
+	return err;
+}
+
 static int restore_lines(struct restore *r, struct line_reader *lines, bool *changed)
 {
 	struct ipset *s = r->s;
@@ -253,6 +278,10 @@ static int restore_lines(struct restore *r, struct line_reader *lines, bool *cha
 		s->line++;
 		err = restore_line(r, line, len);
 	}
+	if (!err)
+		err = ipset_add_finish(s);
+	else
+		err = restore_failed(s, err);
 	if (!err && got < 0)
 		err = got;
 	if (changed)

@@ -24,7 +24,7 @@
  * sizes of tables are without effect. With forceadd a full set gives up its oldest element.
  *
  * Cost: O(1) for each line; ranges cost their addresses, as in ipset; publishing that of the sets,
- * and networks times exceptions. An element costs its key, what it has beside it, and 7 to 12
+ * and networks times exceptions. An element costs its key, what it has beside it, and 11 to 21
  * bytes. One thread; publishing the engine's.
  */
 #ifndef TAMIS_COMPAT_IPSET_H

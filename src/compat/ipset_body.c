@@ -161,19 +161,18 @@ static const char *record_comment(const struct ipset_body *b, const uint8_t *rec
 	return comment;
 }
 
-int ipset_body_set(struct ipset_body *b, uint32_t id, const struct ipset_ext *x)
+static int comment_keep(struct ipset_body *b, const struct ipset_ext *x, const char **out)
 {
-	uint8_t *record = ipset_store_record(&b->store, id);
-	const char *comment = NULL, *old = record_comment(b, record);
+	*out = NULL;
+	if (!b->at_comment || !x->comment || !*x->comment)
+		return 0;
+	*out = arena_strndup(&b->comments, x->comment, strlen(x->comment));
+	return *out ? 0 : -ENOMEM;
+}
 
-	if (b->at_comment && x->comment && *x->comment) {
-		comment = arena_strndup(&b->comments, x->comment, strlen(x->comment));
-		if (!comment)
-			return -ENOMEM;
-	}
-	if (old)
-		b->waste += strlen(old) + 1;
-	record_count(b, record, -1);
+static void record_fill(struct ipset_body *b, uint8_t *record, const struct ipset_ext *x,
+			const char *comment)
+{
 	record[b->key_len] = x->flags;
 	record_count(b, record, 1);
 	if (b->at_mac)
@@ -192,6 +191,20 @@ int ipset_body_set(struct ipset_body *b, uint32_t id, const struct ipset_ext *x)
 		memcpy(record + b->at_skb, &skb, sizeof(skb));
 	}
 	soonest_update(b, record);
+}
+
+int ipset_body_set(struct ipset_body *b, uint32_t id, const struct ipset_ext *x)
+{
+	uint8_t *record = ipset_store_record(&b->store, id);
+	const char *comment, *old = record_comment(b, record);
+	int err = comment_keep(b, x, &comment);
+
+	if (err)
+		return err;
+	if (old)
+		b->waste += strlen(old) + 1;
+	record_count(b, record, -1);
+	record_fill(b, record, x, comment);
 	return 0;
 }
 
@@ -224,14 +237,13 @@ void ipset_body_get(const struct ipset_body *b, uint32_t id, struct ipset_ext *o
 int ipset_body_add(struct ipset_body *b, const uint8_t *key, uint64_t hash,
 		   const struct ipset_ext *x, uint32_t *id)
 {
-	int err = ipset_store_add(&b->store, key, hash, id);
+	const char *comment;
+	int err = comment_keep(b, x, &comment);
 
-	if (err)
-		return err;
-	record_count(b, ipset_store_record(&b->store, *id), 1);
-	err = ipset_body_set(b, *id, x);
-	if (err)
-		ipset_body_remove(b, *id);
+	if (!err)
+		err = ipset_store_add(&b->store, key, hash, id);
+	if (!err)
+		record_fill(b, ipset_store_record(&b->store, *id), x, comment);
 	return err;
 }
 

@@ -249,6 +249,10 @@ int ipset_request_do(struct ipset *s, struct ipset_request *r, struct strbuf *ou
 	struct ipset_set *set = NULL;
 	int err = 0;
 
+	if (r->command != IPSET_CMD_ADD)
+		err = ipset_add_finish(s);
+	if (err)
+		return err;
 	s->exist = r->exist;
 	switch (r->command) {
 	case IPSET_CMD_CREATE:

@@ -138,8 +138,8 @@ static int extras_read(struct ipset *s, const struct ipset_body *b, enum ipset_v
 		if (x->given & needs[i].options && !(b->given & needs[i].need))
 			err = ipset_fail(s, "%s cannot be used: set was created without %s support",
 					 needs[i].what, needs[i].support);
-	if (b->given & OPT(TIMEOUT) && !(x->given & OPT(TIMEOUT)) && b->timeout)
-		x->ext.expires = s->now + b->timeout * IPSET_SECOND;
+	if (!(x->given & OPT(TIMEOUT)))
+		x->ext.expires = ipset_expires_default(s, b);
 	s->skb_seen |= x->given & (OPT(SKBMARK) | OPT(SKBPRIO) | OPT(SKBQUEUE));
 	return err;
 }
@@ -256,7 +256,7 @@ static bool in_range(const struct ipset_body *b, const uint8_t *key)
 	return value >= b->first && value <= b->last;
 }
 
-static int key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key)
+int ipset_key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key)
 {
 	enum ipset_dim d = b->type->dims[0];
 
@@ -289,27 +289,7 @@ static int length_check(struct ipset *s, const struct ipset_body *b, const struc
 	return 0;
 }
 
-/* Another value for an element that is there; counters that are not named go on. */
-static int elem_refresh(struct ipset *s, struct ipset_body *b, uint32_t id,
-			const struct ipset_extras *x, const struct ipset_ext *ext)
-{
-	struct ipset_ext next = *ext, old;
-	int err = ipset_log_set(s, b, id);
-
-	if (err)
-		return err;
-	ipset_body_get(b, id, &old);
-	if (!(x->given & OPT(PACKETS)) && !ipset_body_expired(b, id, s->now))
-		next.packets = old.packets;
-	if (!(x->given & OPT(BYTES)) && !ipset_body_expired(b, id, s->now))
-		next.bytes = old.bytes;
-	if (!ipset_body_expired(b, id, s->now))
-		next.flags = (uint8_t)((next.flags & ~ELEM_WILDCARD) | (old.flags & ELEM_WILDCARD));
-	s->changed = true;
-	return ipset_body_set(b, id, &next);
-}
-
-static int elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id)
+int ipset_elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id)
 {
 	int err = ipset_log_remove(s, b, id);
 
@@ -318,49 +298,12 @@ static int elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id)
 	return err;
 }
 
-/* An address without a MAC may be added again with one. */
-static bool mac_comes(const struct ipset_body *b, uint32_t id, const struct ipset_ext *ext)
-{
-	return ext->flags & ELEM_MAC && !(ipset_store_record(&b->store, id)[b->key_len] & ELEM_MAC);
-}
-
-static int elem_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
-		    const struct ipset_extras *x, const struct ipset_ext *ext)
-{
-	uint64_t hash = ipset_store_hash(&b->store, key);
-	uint32_t id = ipset_store_find(&b->store, key, hash);
-	bool there = id != STORE_NONE && !ipset_body_expired(b, id, s->now);
-	int err;
-
-	if (there && !s->exist && !mac_comes(b, id, ext))
-		return ipset_fail(s, "Element cannot be added to the set: it's already added");
-	if (id != STORE_NONE)
-		return elem_refresh(s, b, id, x, ext);
-	if (b->store.live >= b->max)
-		ipset_body_expire(b, s->now);
-	if (b->store.live >= b->max && b->given & OPT(FORCEADD) && b->store.live) {
-		err = elem_drop(s, b, b->oldest);
-		if (err)
-			return err;
-	}
-	if (b->store.live >= b->max)
-		return ipset_fail(s, "Hash is full, cannot add more elements");
-	err = ipset_body_add(b, key, hash, ext, &id);
-	if (err)
-		return err;
-	err = ipset_log_add(s, b, id);
-	if (err)
-		ipset_body_remove(b, id);
-	s->changed = true;
-	return err;
-}
-
 static int elem_del(struct ipset *s, struct ipset_body *b, const uint8_t *key)
 {
 	uint32_t id = ipset_body_find(b, key, s->now);
 
 	if (id != STORE_NONE)
-		return elem_drop(s, b, id);
+		return ipset_elem_drop(s, b, id);
 	if (!s->exist)
 		return ipset_fail(s, "Element cannot be deleted from the set: it's not added");
 	return 0;
@@ -379,9 +322,9 @@ static int keys_each(struct ipset *s, struct ipset_body *b, enum ipset_verb verb
 	}
 	do {
 		line_key(b, l, key);
-		err = key_check(s, b, key);
+		err = ipset_key_check(s, b, key);
 		if (!err)
-			err = verb == IPSET_ADD ? elem_add(s, b, key, x, &ext)
+			err = verb == IPSET_ADD ? ipset_add(s, b, key, &ext, x->given)
 						: elem_del(s, b, key);
 	} while (!err && line_next_key(b, l));
 	return err;

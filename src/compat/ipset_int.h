@@ -178,6 +178,19 @@ struct ipset_set {
 	struct ipset_body *body;
 };
 
+/* An element that is to be added. */
+struct ipset_addition {
+	uint8_t key[IPSET_KEY_MAX];
+	uint64_t hash;
+	struct ipset_ext ext; /* its comment is the one below */
+	unsigned given;	      /* OPT()s of the line */
+	uint32_t line;
+	bool exist;
+	char comment[IPSET_COMMENT_MAX + 1];
+};
+
+enum { IPSET_ADDITIONS = 32 };
+
 struct ipset_change; /* opaque: an entry of the journal */
 
 struct ipset {
@@ -194,6 +207,10 @@ struct ipset {
 	uint32_t line;		       /* of a restore, else 0 */
 	bool exist;		       /* of the command */
 	bool skb_seen;
+	/* Of one set; all of them come before what is done next. */
+	struct ipset_body *adding;
+	unsigned n_additions;
+	struct ipset_addition additions[IPSET_ADDITIONS];
 };
 
 /* Adds a line to what is wrong; -EINVAL. Exit status 1; of ipset_usage() 2. */
@@ -244,7 +261,7 @@ int ipset_body_clone(const struct ipset_body *b, struct ipset_body **out);
 /* The element that is there at `now`, or STORE_NONE. */
 uint32_t ipset_body_find(const struct ipset_body *b, const uint8_t *key, uint64_t now);
 bool ipset_body_expired(const struct ipset_body *b, uint32_t id, uint64_t now);
-/* `hash` is the key's in b->store. */
+/* `hash` is the key's in b->store, which does not have it. */
 int ipset_body_add(struct ipset_body *b, const uint8_t *key, uint64_t hash,
 		   const struct ipset_ext *x, uint32_t *id);
 int ipset_body_set(struct ipset_body *b, uint32_t id, const struct ipset_ext *x);
@@ -280,6 +297,24 @@ int ipset_log_members(struct ipset *s, struct ipset_body *b);
 /* Makes all since the last commit final, or as if it had not been. */
 void ipset_commit(struct ipset *s);
 void ipset_rollback(struct ipset *s);
+
+/* --- ipset_add.c -------------------------------------------------------------------------- */
+
+/*
+ * Adds an element: at once, or together with those that follow, whose cache misses are then waited
+ * for together. What is wrong with it may be said as late as ipset_add_finish(). 0 or -errno.
+ */
+int ipset_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
+	      const struct ipset_ext *ext, unsigned given);
+/* Nothing of a set may be read or changed, nor s->now, before this. */
+int ipset_add_finish(struct ipset *s);
+/* 1: the line was "add NAME ADDRESS" with the name of the line before it, and was carried out; 0:
+ * it was something else; or -errno. */
+int ipset_add_line(struct ipset *s, const char *line, size_t len, bool exist);
+/* When the time of an element ends that is added without saying. */
+uint64_t ipset_expires_default(const struct ipset *s, const struct ipset_body *b);
+int ipset_key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key);
+int ipset_elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id);
 
 /* --- ipset_elem.c, ipset_member.c --------------------------------------------------------- */
 

@@ -194,6 +194,7 @@ static void journal_empty(struct ipset *s)
 	s->kept = ARENA_INIT;
 	s->changed = false;
 	s->last = NULL;
+	s->n_additions = 0;
 }
 
 /* Lists that go as a whole let go of their members, which may go before them. */

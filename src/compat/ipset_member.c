@@ -64,10 +64,12 @@ static int comment_keep(struct ipset_body *list, struct ipset_ext *ext)
 {
 	if (!ext->comment)
 		return 0;
-	ext->comment = *ext->comment
-			       ? arena_strndup(&list->comments, ext->comment, strlen(ext->comment))
-			       : NULL;
-	return 0;
+	if (!*ext->comment) {
+		ext->comment = NULL;
+		return 0;
+	}
+	ext->comment = arena_strndup(&list->comments, ext->comment, strlen(ext->comment));
+	return ext->comment ? 0 : -ENOMEM;
 }
 
 /* Whether the member stands where the line says; any place will do if it says nothing. */

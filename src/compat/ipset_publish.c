@@ -21,6 +21,8 @@ struct item {
 	uint64_t left; /* ns, 0: stays */
 };
 
+enum { BATCH = 64 };
+
 struct publish {
 	struct ipset *s;
 	const char *prefix;
@@ -28,7 +30,10 @@ struct publish {
 	struct change *change;
 	const struct ipset_set *set; /* the present one */
 	struct change_set target;
-	struct change_elem elem;
+	/* Elements that are not added yet. */
+	struct change_elem batch[BATCH];
+	struct change_box boxes[BATCH];
+	size_t n_batch;
 	struct strbuf type; /* "ipv4_addr . mark" */
 	bool interval, timed;
 	VEC(struct item) items;
@@ -215,27 +220,40 @@ static int holes_find(struct publish *p, const struct item *it)
 	return 0;
 }
 
+static int batch_add(struct publish *p)
+{
+	size_t n = p->n_batch;
+
+	p->n_batch = 0;
+	return change_add(p->change, &p->target, p->batch, n, NULL);
+}
+
 static int item_add(struct publish *p, const struct item *it)
 {
-	struct change_elem *elem = &p->elem;
+	struct change_elem *elem = &p->batch[p->n_batch];
+	struct change_box *box = &p->boxes[p->n_batch];
 	bool counted = p->set->body->given & OPT(COUNTERS);
 	struct ipset_ext x = {0};
 	int err = p->exceptions.n ? holes_find(p, it) : 0;
 
 	if (err)
 		return err;
-	elem_box(it->body, it->id, elem->lo, elem->hi);
-	elem->holes = p->holes.items;
-	elem->n_holes = p->exceptions.n ? p->holes.n : 0;
-	if (p->timed)
-		elem->timeout_ns = it->left ? it->left : SET_NEVER;
+	elem_box(it->body, it->id, box->lo, box->hi);
 	if (counted || it->body->at_comment)
 		ipset_body_get(it->body, it->id, &x);
-	elem->comment = p->set->body->given & OPT(COMMENT) ? x.comment : NULL;
-	elem->counted = counted;
-	elem->packets = x.packets;
-	elem->bytes = x.bytes;
-	return change_add(p->change, &p->target, elem);
+	*elem = (struct change_elem){.lo = box->lo,
+				     .hi = box->hi,
+				     .comment =
+					     p->set->body->given & OPT(COMMENT) ? x.comment : NULL,
+				     .counted = counted,
+				     .packets = x.packets,
+				     .bytes = x.bytes,
+				     .holes = p->holes.items,
+				     .n_holes = p->holes.n};
+	if (p->timed)
+		elem->timeout_ns = it->left ? it->left : SET_NEVER;
+	/* The next element has other holes. */
+	return ++p->n_batch == BATCH || p->holes.n ? batch_add(p) : 0;
 }
 
 /* Calls `do_with` for each element that is there, none of which stays longer than `limit`. */
@@ -328,15 +346,17 @@ static int items_add(struct publish *p)
 
 	if (!err && (type->kind == IPSET_LIST || ipset_type_has(type, DIM_NET)))
 		err = bodies_each(p, exception_collect);
-	if (!err && !(p->interval && p->timed))
-		return bodies_each(p, item_stream);
+	if (!err && !(p->interval && p->timed)) {
+		err = bodies_each(p, item_stream);
+		return err ? err : batch_add(p);
+	}
 	if (!err)
 		err = bodies_each(p, item_collect);
 	if (!err && p->items.n)
 		qsort(p->items.items, p->items.n, sizeof(*p->items.items), item_compare);
 	for (size_t i = 0; !err && i < p->items.n; i++)
 		err = item_add(p, &p->items.items[p->target.auto_merge ? i : p->items.n - 1 - i]);
-	return err;
+	return err ? err : batch_add(p);
 }
 
 /* Type and flags of a list are those of its members. *fits: they go together. */
@@ -406,8 +426,7 @@ static int set_publish(struct publish *p)
 	bool fits = true;
 	int err;
 
-	p->items.n = p->exceptions.n = p->holes.n = 0;
-	p->elem = (struct change_elem){0};
+	p->items.n = p->exceptions.n = p->holes.n = p->n_batch = 0;
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);

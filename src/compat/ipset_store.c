@@ -4,10 +4,11 @@
 
 #include <stdlib.h>
 
-enum { SLOTS_MIN = 16, RECORDS_MIN = 16, FILL_BURST = 16 };
+enum { SLOTS_MIN = 16, RECORDS_MIN = 16 };
 
-/* Tags; those of records are the others. */
-enum { FREE, REMOVED, TAKEN };
+/* Places that are none of a record. */
+#define PLACE_FREE    0
+#define PLACE_REMOVED UINT32_MAX
 
 int ipset_store_init(struct ipset_store *s, unsigned key_len, unsigned stride)
 {
@@ -19,112 +20,65 @@ void ipset_store_free(struct ipset_store *s)
 {
 	free(s->records);
 	free(s->slots);
-	free(s->tags);
 	s->records = NULL;
 	s->slots = NULL;
-	s->tags = NULL;
 	s->cap = s->n = s->live = s->n_slots = s->used = s->pinned = 0;
 }
 
-static uint8_t tag_of(uint64_t hash)
-{
-	uint8_t tag = (uint8_t)(hash >> 56);
-
-	return tag < TAKEN ? tag + TAKEN : tag;
-}
-
-/* The place of the key, or n_slots. */
-static uint32_t slot_find(const struct ipset_store *s, const void *key, uint64_t hash)
+/* The slot of the key, or n_slots. */
+static uint32_t slot_find(const struct ipset_store *s, const void *key, uint32_t hash)
 {
 	uint32_t mask = s->n_slots - 1, at;
-	uint8_t tag = tag_of(hash);
 
 	if (!s->n_slots)
 		return 0;
-	for (at = (uint32_t)hash & mask; s->tags[at] != FREE; at = (at + 1) & mask) {
-		if (s->tags[at] == tag &&
-		    memcmp(ipset_store_record(s, s->slots[at]), key, s->key_len) == 0)
+	for (at = hash & mask; s->slots[at].place != PLACE_FREE; at = (at + 1) & mask) {
+		const struct ipset_slot *slot = &s->slots[at];
+
+		if (slot->hash == hash && slot->place != PLACE_REMOVED &&
+		    memcmp(ipset_store_record(s, slot->place - 1), key, s->key_len) == 0)
 			return at;
 	}
 	return s->n_slots;
 }
 
-static void slot_take(struct ipset_store *s, uint32_t id, uint64_t hash)
+static void slot_take(struct ipset_store *s, uint32_t id, uint32_t hash)
 {
-	uint32_t mask = s->n_slots - 1, at = (uint32_t)hash & mask;
+	uint32_t mask = s->n_slots - 1, at = hash & mask;
 
-	while (s->tags[at] >= TAKEN)
+	while (s->slots[at].place != PLACE_FREE && s->slots[at].place != PLACE_REMOVED)
 		at = (at + 1) & mask;
-	s->used += s->tags[at] == FREE;
-	s->tags[at] = tag_of(hash);
-	s->slots[at] = id;
-}
-
-/* All records into an empty index; several at once, so that their cache misses overlap. */
-static void slots_fill(struct ipset_store *s)
-{
-	uint64_t hash[FILL_BURST];
-	uint32_t which[FILL_BURST], n = 0;
-
-	s->used = 0;
-	for (uint32_t id = 0; id < s->n; id++) {
-		if (ipset_store_holds(s, id)) {
-			uint32_t at;
-
-			hash[n] = ipset_store_hash(s, ipset_store_record(s, id));
-			at = (uint32_t)hash[n] & (s->n_slots - 1);
-			__builtin_prefetch(&s->tags[at], 1);
-			__builtin_prefetch(&s->slots[at], 1);
-			which[n++] = id;
-		}
-		if (n == FILL_BURST || id + 1 == s->n) {
-			for (uint32_t i = 0; i < n; i++)
-				slot_take(s, which[i], hash[i]);
-			n = 0;
-		}
-	}
-}
-
-/* An empty index of n_slots places. */
-static int slots_make(struct ipset_store *s, uint32_t n_slots)
-{
-	uint32_t *slots = malloc(n_slots * sizeof(*slots));
-	uint8_t *tags = calloc(n_slots, 1);
-
-	if (!slots || !tags) {
-		free(slots);
-		free(tags);
-		return -ENOMEM;
-	}
-	free(s->slots);
-	free(s->tags);
-	s->slots = slots;
-	s->tags = tags;
-	s->n_slots = n_slots;
-	return 0;
+	s->used += s->slots[at].place == PLACE_FREE;
+	s->slots[at] = (struct ipset_slot){hash, id + 1};
 }
 
 /* Room in the index for half as many records more than there are and may come back. */
 static int slots_grow(struct ipset_store *s)
 {
 	uint64_t want = (uint64_t)s->live + s->pinned + s->live / 2 + 1, size = SLOTS_MIN;
-	int err;
+	struct ipset_slot *old = s->slots, *slots;
+	uint32_t n_old = s->n_slots;
 
 	while (size * 3 / 4 < want)
 		size *= 2;
-	if (size > UINT32_MAX)
+	slots = size <= UINT32_MAX ? calloc(size, sizeof(*slots)) : NULL;
+	if (!slots)
 		return -ENOMEM;
-	err = slots_make(s, (uint32_t)size);
-	if (!err)
-		slots_fill(s);
-	return err;
+	s->slots = slots;
+	s->n_slots = (uint32_t)size;
+	s->used = 0;
+	for (uint32_t i = 0; i < n_old; i++)
+		if (old[i].place != PLACE_FREE && old[i].place != PLACE_REMOVED)
+			slot_take(s, old[i].place - 1, old[i].hash);
+	free(old);
+	return 0;
 }
 
 uint32_t ipset_store_find(const struct ipset_store *s, const void *key, uint64_t hash)
 {
-	uint32_t at = slot_find(s, key, hash);
+	uint32_t at = slot_find(s, key, (uint32_t)hash);
 
-	return at < s->n_slots ? s->slots[at] : STORE_NONE;
+	return at < s->n_slots ? s->slots[at].place - 1 : STORE_NONE;
 }
 
 int ipset_store_add(struct ipset_store *s, const void *key, uint64_t hash, uint32_t *id)
@@ -132,7 +86,7 @@ int ipset_store_add(struct ipset_store *s, const void *key, uint64_t hash, uint3
 	uint8_t *record;
 	int err;
 
-	if (s->n == UINT32_MAX - 1)
+	if (s->n == UINT32_MAX - 2)
 		return -ENOMEM;
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap + s->cap / 2 : RECORDS_MIN;
@@ -151,7 +105,7 @@ int ipset_store_add(struct ipset_store *s, const void *key, uint64_t hash, uint3
 	record = ipset_store_record(s, s->n);
 	memcpy(record, key, s->key_len);
 	memset(record + s->key_len, 0, s->stride - s->key_len);
-	slot_take(s, s->n, hash);
+	slot_take(s, s->n, (uint32_t)hash);
 	*id = s->n++;
 	s->live++;
 	return 0;
@@ -161,7 +115,7 @@ void ipset_store_remove(struct ipset_store *s, uint32_t id)
 {
 	uint8_t *record = ipset_store_record(s, id);
 
-	s->tags[slot_find(s, record, ipset_store_hash(s, record))] = REMOVED;
+	s->slots[slot_find(s, record, (uint32_t)ipset_store_hash(s, record))].place = PLACE_REMOVED;
 	record[s->key_len] |= STORE_GONE;
 	s->live--;
 }
@@ -171,30 +125,36 @@ void ipset_store_put_back(struct ipset_store *s, uint32_t id)
 	uint8_t *record = ipset_store_record(s, id);
 
 	record[s->key_len] &= (uint8_t)~STORE_GONE;
-	slot_take(s, id, ipset_store_hash(s, record));
+	slot_take(s, id, (uint32_t)ipset_store_hash(s, record));
 	s->live++;
 }
 
 int ipset_store_pack(struct ipset_store *s)
 {
+	struct ipset_slot *slots;
 	uint32_t n = 0;
-	int err;
 
 	if (!s->n_slots)
 		return 0;
-	err = slots_make(s, s->n_slots);
-	if (err)
-		return err;
+	slots = calloc(s->n_slots, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(s->slots);
+	s->slots = slots;
+	s->used = 0;
 	for (uint32_t id = 0; id < s->n; id++)
-		if (ipset_store_holds(s, id))
-			memmove(ipset_store_record(s, n++), ipset_store_record(s, id), s->stride);
+		if (ipset_store_holds(s, id)) {
+			uint8_t *record = ipset_store_record(s, n);
+
+			memmove(record, ipset_store_record(s, id), s->stride);
+			slot_take(s, n++, (uint32_t)ipset_store_hash(s, record));
+		}
 	s->n = n;
 	s->pinned = 0;
-	slots_fill(s);
 	return 0;
 }
 
 size_t ipset_store_bytes(const struct ipset_store *s)
 {
-	return s->cap * s->stride + s->n_slots * (sizeof(*s->slots) + 1);
+	return s->cap * s->stride + s->n_slots * sizeof(*s->slots);
 }

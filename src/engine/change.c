@@ -13,6 +13,8 @@
 #include "engine/engine.h"
 #include "lang/parse.h"
 
+enum { BATCH = 64 };
+
 struct box_list {
 	struct change_box *items;
 	size_t n, cap;
@@ -152,13 +154,15 @@ static bool box_overlaps(const struct set_desc *d, const struct change_box *a,
 }
 
 /* The element without its holes, in pieces. */
-static int pieces_make(const struct set_desc *d, const struct change_elem *e, struct box_list *out)
+static int pieces_make(const struct change_set *s, const struct change_elem *e,
+		       struct box_list *out)
 {
+	const struct set_desc *d = set_desc_of(s->set);
 	struct change_box whole;
 	int err;
 
-	memcpy(whole.lo, e->lo, sizeof(whole.lo));
-	memcpy(whole.hi, e->hi, sizeof(whole.hi));
+	memcpy(whole.lo, e->lo, s->key_len);
+	memcpy(whole.hi, e->hi, s->key_len);
 	err = vec_push(out, whole);
 	for (size_t h = 0; h < e->n_holes; h++) {
 		const struct change_box *hole = &e->holes[h];
@@ -177,15 +181,15 @@ static int pieces_make(const struct set_desc *d, const struct change_elem *e, st
 	return err;
 }
 
+/* What of `todo` the set does not hold; empties the list. */
 static int add_pieces(struct change *c, const struct change_set *s, struct set_item *item,
-		      const struct change_elem *e)
+		      struct box_list *todo)
 {
 	const struct set_desc *d = set_desc_of(s->set);
-	struct box_list todo = {0};
-	int err = pieces_make(d, e, &todo);
+	int err = 0;
 
-	while (!err && todo.n) {
-		struct change_box b = todo.items[--todo.n];
+	while (!err && todo->n) {
+		struct change_box b = todo->items[--todo->n];
 		struct set_elem *conflict = NULL;
 		struct set_view v;
 
@@ -194,33 +198,101 @@ static int add_pieces(struct change *c, const struct change_set *s, struct set_i
 		err = set_add(s->set, item, s->auto_merge ? 0 : SET_ADD_EXCL, c->now, &conflict);
 		if (err == -EEXIST && s->interval && conflict) {
 			set_elem_view(s->set, conflict, c->now, &v);
-			err = box_cut(d, b, v.lo, v.hi, &todo);
+			err = box_cut(d, b, v.lo, v.hi, todo);
 		} else if (err == -EEXIST) {
 			err = 0;
 		}
 	}
-	vec_free(&todo);
+	vec_free(todo);
 	return err;
 }
 
-int change_add(struct change *c, const struct change_set *s, const struct change_elem *e)
+/* An element that is cut: by its holes, or by what is in its way. */
+static int add_cut(struct change *c, const struct change_set *s, struct set_item *item,
+		   const struct change_elem *e)
 {
-	struct set_item item = {.timeout_ns = e->timeout_ns,
-				.expires_in_ns = e->expires_in_ns,
-				.comment = e->comment};
-	struct state_template *template = NULL;
-	int err = model_set_touch(c->engine->model, s->model);
+	struct box_list todo = {0};
+	int err = pieces_make(s, e, &todo);
 
-	if (!err && e->counted) {
+	if (err)
+		vec_free(&todo);
+	return err ? err : add_pieces(c, s, item, &todo);
+}
+
+/* Elements on their way into the set. */
+struct batch {
+	const struct change_elem *elem;
+	struct set_item item[BATCH];
+	struct state_template *template[BATCH];
+	size_t n;
+};
+
+static int batch_fill(struct batch *b, const struct change_elem *elems, size_t n)
+{
+	b->elem = elems;
+	for (b->n = 0; b->n < MIN(n, (size_t)BATCH); b->n++) {
+		const struct change_elem *e = &elems[b->n];
 		struct state_info info = {.kind = STATE_COUNTER,
 					  .counter = {.packets = e->packets, .bytes = e->bytes}};
+		int err = 0;
 
-		err = state_template_new(&info, 1, &template);
+		b->template[b->n] = NULL;
+		if (e->counted)
+			err = state_template_new(&info, 1, &b->template[b->n]);
+		if (err)
+			return err;
+		b->item[b->n] = (struct set_item){.lo = e->lo,
+						  .hi = e->hi,
+						  .timeout_ns = e->timeout_ns,
+						  .expires_in_ns = e->expires_in_ns,
+						  .comment = e->comment,
+						  .template = b->template[b->n]};
 	}
-	item.template = template;
-	if (!err)
-		err = add_pieces(c, s, &item, e);
-	state_template_unref(template);
+	return 0;
+}
+
+/* Adds the elements from *at on; *at is the one that failed. */
+static int batch_add(struct change *c, const struct change_set *s, struct batch *b, size_t *at)
+{
+	size_t done;
+	int err = 0;
+
+	for (*at = 0; !err && *at < b->n; ++*at) {
+		size_t whole = *at;
+
+		while (whole < b->n && !b->elem[whole].n_holes)
+			whole++;
+		err = set_add_many(s->set, &b->item[*at], whole - *at,
+				   s->auto_merge ? 0 : SET_ADD_EXCL, c->now, &done, NULL);
+		*at += done;
+		if (err == -EEXIST && !s->interval)
+			err = 0;
+		else if (err == -EEXIST || (!err && *at < b->n))
+			err = add_cut(c, s, &b->item[*at], &b->elem[*at]);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+int change_add(struct change *c, const struct change_set *s, const struct change_elem *elems,
+	       size_t n, size_t *failed)
+{
+	int err = model_set_touch(c->engine->model, s->model);
+	size_t at = 0;
+
+	for (size_t from = 0; !err && from < n; from += BATCH) {
+		struct batch b;
+
+		err = batch_fill(&b, elems + from, n - from);
+		if (!err)
+			err = batch_add(c, s, &b, &at);
+		at += from;
+		for (size_t i = 0; i < b.n; i++)
+			state_template_unref(b.template[i]);
+	}
+	if (err && failed)
+		*failed = at;
 	return err;
 }
 

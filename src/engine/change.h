@@ -52,21 +52,23 @@ struct change_box {
 };
 
 struct change_elem {
-	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX]; /* keys as in set.h, lo <= hi in each field */
-	uint64_t timeout_ns, expires_in_ns;	  /* as in struct set_item */
-	const char *comment;			  /* or NULL */
-	bool counted;				  /* has a counter that begins with these: */
+	const uint8_t *lo, *hi;		    /* keys as in set.h, lo <= hi in each field */
+	uint64_t timeout_ns, expires_in_ns; /* as in struct set_item */
+	const char *comment;		    /* or NULL */
+	bool counted;			    /* has a counter that begins with these: */
 	uint64_t packets, bytes;
 	const struct change_box *holes; /* what of it stays out */
 	size_t n_holes;
 };
 
 /*
- * Adds what of the element the set does not hold yet: in the end the set holds the union. With
- * auto-merge the element goes in as it is. 0, -ENFILE when the set is full, -EINVAL for a range in
- * a set without ranges, -ENOMEM. After an error only change_abort() may follow.
+ * Adds what of n elements, one after the other, the set does not hold yet: in the end the set holds
+ * the union. With auto-merge they go in as they are. Many at once are quicker than one by one. 0,
+ * -ENFILE when the set is full, -EINVAL for a range in a set without ranges, -ENOMEM. After an
+ * error *failed (may be NULL) is the element it came with, and only change_abort() may follow.
  */
-int change_add(struct change *c, const struct change_set *s, const struct change_elem *e);
+int change_add(struct change *c, const struct change_set *s, const struct change_elem *elems,
+	       size_t n, size_t *failed);
 
 /* Ends the transaction and frees c. If it fails everything is as before change_begin(). Notes of
  * things that are loaded but not evaluated go to `messages`. 0 or -ENOMEM. */

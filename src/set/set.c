@@ -443,6 +443,19 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	return err;
 }
 
+int set_add_many(struct set *s, const struct set_item *items, size_t n, unsigned flags,
+		 uint64_t now, size_t *done, struct set_elem **conflict)
+{
+	int err = 0;
+
+	for (*done = 0; *done < n; ++*done) {
+		err = set_add(s, &items[*done], flags, now, conflict);
+		if (err)
+			break;
+	}
+	return err;
+}
+
 static int delete_record(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)
 {
 	struct set_elem *e;

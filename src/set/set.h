@@ -131,6 +131,13 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	    struct set_elem **conflict);
 
 /*
+ * set_add() of n items, one after the other until one fails. *done is how many went in; *conflict
+ * (may be NULL) as above.
+ */
+int set_add_many(struct set *s, const struct set_item *items, size_t n, unsigned flags,
+		 uint64_t now, size_t *done, struct set_elem **conflict);
+
+/*
  * Deletes the element with exactly this key or range; data is not looked at, as in the kernel.
  * -ENOENT if there is none. With auto_merge a range that no element has but that the live elements
  * cover together is cut out of all of them; the parts left keep lifetime and comment, their state
