@@ -40,8 +40,10 @@ enum { CLS_BURST = 64 };
  * those of IPv4 use the first. Numbers are in host order. The first eight come first because the
  * leaves of the classifier compare them at once; the order of the others is of no matter.
  *
- * IFNAMES are numbers that the caller gives to names. FRAG: 0 not a fragment, 1 the first, 2 a
- * later one. CT_STATE and TCP_FLAGS are bits.
+ * IFNAMES are numbers that the caller gives to names, of Ethernet addresses there are the last four
+ * bytes: who needs more than that looks at what is found. FRAG is what the header has beside the
+ * offset, too. CT_STATE and TCP_FLAGS are bits. LENGTH is the IP header's, META_LENGTH the
+ * packet's; ETHERTYPE is that behind all tags, ETHER_TYPE the first.
  */
 #define CLS_FIELDS(X)                                                                              \
 	X(SADDR, 0, 0, 128)                                                                        \
@@ -52,21 +54,28 @@ enum { CLS_BURST = 64 };
 	X(ICMP_TYPE, 9, 8, 8)                                                                      \
 	X(ICMP_CODE, 9, 16, 8)                                                                     \
 	X(TCP_FLAGS, 9, 24, 8)                                                                     \
-	X(FRAG, 10, 0, 8)                                                                          \
-	X(CT_STATE, 10, 8, 8)                                                                      \
-	X(CT_DIRECTION, 10, 16, 8)                                                                 \
-	X(PKTTYPE, 10, 24, 8)                                                                      \
+	X(FRAG, 10, 0, 16)                                                                         \
+	X(CT_STATE, 10, 16, 8)                                                                     \
+	X(CT_DIRECTION, 10, 24, 4)                                                                 \
+	X(PKTTYPE, 10, 28, 4)                                                                      \
 	X(IIF, 11, 0, 32)                                                                          \
 	X(OIF, 12, 0, 32)                                                                          \
 	X(MARK, 13, 0, 32)                                                                         \
 	X(CT_MARK, 14, 0, 32)                                                                      \
-	X(VLAN_ID, 15, 0, 16)                                                                      \
+	X(VLAN_ID, 15, 0, 12)                                                                      \
+	X(VLAN_DEI, 15, 12, 1)                                                                     \
+	X(VLAN_PCP, 15, 13, 3)                                                                     \
 	X(ETHERTYPE, 15, 16, 16)                                                                   \
 	X(LENGTH, 16, 0, 16)                                                                       \
 	X(TTL, 16, 16, 8)                                                                          \
 	X(DSCP, 16, 24, 8)                                                                         \
 	X(IIFNAME, 17, 0, 32)                                                                      \
-	X(OIFNAME, 18, 0, 32)
+	X(OIFNAME, 18, 0, 32)                                                                      \
+	X(META_LENGTH, 19, 0, 32)                                                                  \
+	X(ETHER_SADDR, 20, 0, 32)                                                                  \
+	X(ETHER_DADDR, 21, 0, 32)                                                                  \
+	X(ETHER_TYPE, 22, 0, 16)                                                                   \
+	X(IIFTYPE, 22, 16, 16)
 
 enum cls_field {
 #define X(name, word, shift, bits) CLS_##name,
@@ -75,7 +84,7 @@ enum cls_field {
 		CLS_FIELD_KINDS
 };
 
-enum { CLS_WORDS = 19 };
+enum { CLS_WORDS = 23 };
 
 /* What a packet is, and what a rule is for. */
 enum cls_family { CLS_ANY, CLS_IPV4, CLS_IPV6, CLS_OTHER };

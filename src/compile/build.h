@@ -29,6 +29,7 @@ struct compiled_rule {
 	uint8_t needs;
 	bool element_states; /* anonymous sets whose elements count or limit */
 	bool classified;
+	bool weak;		  /* walked for that */
 	uint8_t levels;		  /* of the list of walked rules; 0: not in it */
 	struct prog_rule **above; /* from the second level on */
 	struct prog_op *rest;
@@ -45,6 +46,7 @@ struct compiled_program {
 	struct classifier *classifier;
 	struct prog_rule *above[WALKED_LEVELS - 1]; /* of the list of walked rules */
 	uint32_t n_rules;
+	uint32_t n_weak; /* among the walked rules */
 	uint32_t at,
 		base_at; /* in compile.programs, compile.bases; anonymous ones are in neither */
 	bool gone;	 /* with the version that comes next */

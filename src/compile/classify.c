@@ -82,6 +82,8 @@ void classify_leave(struct compiled_rule *r)
 	free(r->above);
 	r->above = NULL;
 	r->levels = 0;
+	p->n_weak -= r->weak;
+	r->weak = false;
 }
 
 /* --- entries -------------------------------------------------------------------------------- */
@@ -149,15 +151,22 @@ static int place(struct compile *c, struct compiled_rule *r, struct cls_entry *b
 {
 	struct rule_conditions rc;
 	int err = rule_conditions(r, &rc);
+	bool weak;
 
 	if (err)
 		return err;
+	weak = rc.fate == FATE_CLASSIFIED && rc.weak && r->program->n_weak < CLASSIFY_WEAK;
+	if (weak)
+		rc.fate = FATE_WALKED;
 	err = entries_insert(r, &rc, before);
 	if (!err && rc.fate == FATE_WALKED) {
 		err = walked_enter(c, r);
 		if (err) {
 			entries_delete(r->program, (struct cls_entry *)r->pub.first, r->pub.last);
 			r->pub.first = r->pub.last = NULL;
+		} else {
+			r->weak = weak;
+			r->program->n_weak += weak;
 		}
 	}
 	if (!err && rc.fate == FATE_CLASSIFIED) {

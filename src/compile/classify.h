@@ -6,7 +6,9 @@
  * Of those, comparisons of a field of the classifier with constants become conditions, and are no
  * longer among the rule's `rest`; an anonymous set of a few elements becomes as many entries, side
  * by side. What else there is stays in the rest, and is run for the packets that the classifier
- * found. A rule without such a comparison has a place in the order alone: it is walked.
+ * found. A rule without such a comparison has a place in the order alone: it is walked. So are the
+ * first few rules that ask for nothing but what many packets have (the state of a connection): they
+ * cost less so than a search that comes past them.
  *
  * Walked rules are a skip list in the order of the chain (Pugh, "Skip lists: a probabilistic
  * alternative to balanced trees", 1990), whose lowest level is what readers follow.
@@ -19,8 +21,9 @@
 #include "compile/build.h"
 
 enum {
-	CLASSIFY_RULES = 8,   /* from so many rules on a chain has a classifier */
-	CLASSIFY_ENTRIES = 64 /* at most for one rule */
+	CLASSIFY_RULES = 8,    /* from so many rules on a chain has a classifier */
+	CLASSIFY_ENTRIES = 64, /* at most for one rule */
+	CLASSIFY_WEAK = 4,     /* weak rules that are walked */
 };
 
 enum rule_fate {
@@ -39,6 +42,9 @@ struct rule_conditions {
 	struct prog_op *rest;
 	uint32_t n_rest;
 	uint32_t fields; /* bits of enum cls_field that are compared */
+	bool weak;	 /* asks for nothing but values that many packets share */
+	uint64_t said;	 /* ops, by number, that conditions tell of */
+	uint64_t kept;	 /* those of them that are in the rest all the same */
 };
 
 /* 0 or -ENOMEM; out->conds and out->rest are malloc'ed. */

@@ -2,9 +2,11 @@
 /*
  * condition: which of a rule's matches the classifier can do; see classify.h.
  *
- * A condition says of a packet exactly what its op says: it holds for packets that have the value
- * and pass, and for no others. What cannot be said so is left where it is. Cost: the ops at the
- * rule's beginning, and the elements of small anonymous sets.
+ * A condition says of a packet what its op says: it holds for packets that have the value and pass.
+ * If it holds for no others the op is done with; where a field has part of a value only, the op is
+ * kept as well. What cannot be said so is left where it is. Which expressions fields are is
+ * eval/key.c's table. Cost: the ops at the rule's beginning, and the elements of small anonymous
+ * sets.
  */
 #include <stdlib.h>
 
@@ -16,16 +18,16 @@
 enum { MATCHES_MAX = 32, LOOKUPS_MAX = 4, ELEMENT_FIELDS = 4 };
 enum { NFPROTO_V4 = 2, NFPROTO_V6 = 10 };
 
-/* Fields that a search begins with; a rule that compares others alone is walked. */
-static const uint32_t leading_fields = 1u << CLS_SADDR | 1u << CLS_DADDR | 1u << CLS_SPORT |
-				       1u << CLS_DPORT | 1u << CLS_L4PROTO | 1u << CLS_ICMP_TYPE |
-				       1u << CLS_TCP_FLAGS | 1u << CLS_IIF | 1u << CLS_OIF |
-				       1u << CLS_MARK | 1u << CLS_CT_MARK | 1u << CLS_ETHERTYPE;
+/* Fields of a few values, which many packets share: see rule_conditions.weak. */
+static const uint32_t weak_fields = 1u << CLS_CT_STATE | 1u << CLS_CT_DIRECTION |
+				    1u << CLS_PKTTYPE | 1u << CLS_VLAN_DEI | 1u << CLS_ETHER_TYPE |
+				    1u << CLS_IIFTYPE;
 
 /* A small anonymous set whose elements become entries: each has the same fields. */
 struct lookup {
 	uint32_t n;
 	unsigned n_fields;
+	bool kept;
 	struct cls_cond (*elements)[ELEMENT_FIELDS];
 };
 
@@ -34,13 +36,16 @@ struct gather {
 	enum family table;
 	uint8_t family; /* enum cls_family */
 	uint8_t l4proto;
-	bool has_l4proto, leads, never;
+	bool has_l4proto, has_family, never;
+	uint32_t leads; /* fields that something is asked of, not only what is excluded */
 	struct cls_cond conds[CLS_CONDS_MAX];
+	uint8_t from[CLS_CONDS_MAX]; /* the ops that they are made from */
 	unsigned n;
 	struct lookup lookups[LOOKUPS_MAX];
 	unsigned n_lookups;
 	uint32_t product; /* entries so far */
 	uint64_t taken;	  /* ops that conditions stand for, by number */
+	uint64_t kept;	  /* ops that conditions say a part of */
 };
 
 /* --- what reads the packet alone ------------------------------------------------------------ */
@@ -104,11 +109,14 @@ static uint32_t field_max(enum cls_field f)
 
 /* --- one condition -------------------------------------------------------------------------- */
 
-/* The field of an expression in this rule; false: none, or it is not known which is meant. */
-static bool field_of(const struct gather *g, const struct prog_expr *e, enum cls_field *out)
+/* What a field has of an expression in this rule; NULL: there is no field, or it is not known which
+ * of its expressions is meant. */
+static const struct key_source *field_of(const struct gather *g, const struct prog_expr *e,
+					 enum cls_field *out)
 {
 	const struct key_source *s;
 	struct prog_expr plain;
+	bool here = false;
 
 	/* Whoever has an IP header has its protocol: in these tables all packets have one. */
 	if (e->kind == PX_COLUMN && e->column.column == COL_L4PROTO &&
@@ -117,23 +125,27 @@ static bool field_of(const struct gather *g, const struct prog_expr *e, enum cls
 		plain.column.in_packet = false;
 		e = &plain;
 	}
-	s = key_source_find(e);
+	s = key_source_find(e, out);
 	if (!s)
-		return false;
-	*out = s->field;
+		return NULL;
 	switch ((enum key_home)s->home) {
 	case KEY_ANYWHERE:
-		return true;
+		here = true;
+		break;
 	case KEY_IN_IPV4:
-		return g->family == CLS_IPV4;
+		here = g->family == CLS_IPV4;
+		break;
 	case KEY_IN_IPV6:
-		return g->family == CLS_IPV6;
+		here = g->family == CLS_IPV6;
+		break;
 	case KEY_IN_ICMP:
-		return g->has_l4proto && g->l4proto == PROTO_ICMP;
+		here = g->has_l4proto && g->l4proto == PROTO_ICMP;
+		break;
 	case KEY_IN_ICMPV6:
-		return g->has_l4proto && g->l4proto == PROTO_ICMPV6;
+		here = g->has_l4proto && g->l4proto == PROTO_ICMPV6;
+		break;
 	}
-	return false;
+	return here ? s : NULL;
 }
 
 static bool number_range(enum cls_field f, uint64_t lo, uint64_t hi, bool neg, struct cls_cond *out)
@@ -164,14 +176,19 @@ static bool number_masked(enum cls_field f, uint64_t value, uint64_t mask, bool 
 	return true;
 }
 
-static bool range_condition(const struct gather *g, const struct prog_op *op, struct cls_cond *out)
+static bool range_condition(const struct gather *g, const struct prog_op *op, struct cls_cond *out,
+			    bool *kept)
 {
-	uint64_t mask = op->range.mask, lo = op->range.lo, bits;
+	uint64_t mask = op->range.mask, lo = op->range.lo, bits = op->range.value->bits;
 	enum cls_field f;
+	const struct key_source *s = field_of(g, op->range.value, &f);
 
-	if (!field_of(g, op->range.value, &f))
+	if (!s)
 		return false;
-	bits = op->range.value->bits;
+	*kept = s->form != KEY_WHOLE;
+	if (*kept) /* nothing can be turned round that is a part */
+		return op->kind == PO_RANGE && !op->range.neg && !op->range.span &&
+		       number_masked(f, (uint32_t)lo, (uint32_t)mask, false, out);
 	if (op->kind == PO_BITS) {
 		mask &= field_max(f);
 		if (!mask)
@@ -205,13 +222,20 @@ static bool is_prefix(const uint32_t mask[4])
 	return true;
 }
 
-static bool bytes_condition(const struct gather *g, const struct prog_op *op, struct cls_cond *out)
+static bool bytes_condition(const struct gather *g, const struct prog_op *op, struct cls_cond *out,
+			    bool *kept)
 {
 	uint32_t mask[4];
 	enum cls_field f;
+	const struct key_source *s = field_of(g, op->bytes.value, &f);
 
-	if (!field_of(g, op->bytes.value, &f) || op->bytes.n != 16)
+	if (!s || op->bytes.n != 16)
 		return false;
+	*kept = s->form != KEY_WHOLE;
+	if (*kept)
+		return !op->bytes.neg && !op->bytes.mask &&
+		       !memcmp(op->bytes.lo, op->bytes.hi, 16) &&
+		       number_range(f, key_name(op->bytes.lo), key_name(op->bytes.lo), false, out);
 	*out = (struct cls_cond){.field = f, .neg = op->bytes.neg};
 	words(out->a, op->bytes.lo);
 	words(out->b, op->bytes.hi);
@@ -232,12 +256,19 @@ static bool bytes_condition(const struct gather *g, const struct prog_op *op, st
 /* --- sets ----------------------------------------------------------------------------------- */
 
 static bool element_condition(const struct gather *g, const struct prog_expr *e, const uint8_t *lo,
-			      const uint8_t *hi, struct cls_cond *out)
+			      const uint8_t *hi, struct cls_cond *out, bool *kept)
 {
 	enum cls_field f;
+	const struct key_source *s = field_of(g, e, &f);
 
-	if (!field_of(g, e, &f) || (e->len > 8 && e->len != 16))
+	if (!s || (e->len > 8 && e->len != 16))
 		return false;
+	if (s->form != KEY_WHOLE) {
+		uint32_t v = s->form == KEY_NAME ? key_name(lo) : (uint32_t)be_load(lo, e->len);
+
+		*kept = true;
+		return !memcmp(lo, hi, e->len) && number_range(f, v, v, false, out);
+	}
 	if (e->len <= 8)
 		return be_load(lo, e->len) <= field_max(f) &&
 		       number_range(f, be_load(lo, e->len), be_load(hi, e->len), false, out);
@@ -270,6 +301,7 @@ static int lookup_elements(const struct gather *g, const struct prog_op *op, str
 	int err;
 
 	out->n = 0;
+	out->kept = false;
 	out->n_fields = key_fields(op->lookup.key, fields);
 	if (!out->n_fields || set_count(op->lookup.set, 0) * g->product > CLASSIFY_ENTRIES)
 		return 0;
@@ -286,7 +318,7 @@ static int lookup_elements(const struct gather *g, const struct prog_op *op, str
 		all = !v.catchall;
 		for (unsigned k = 0; k < out->n_fields && all; at += fields[k++]->len)
 			all = element_condition(g, fields[k], v.lo + at, v.hi + at,
-						&out->elements[out->n][k]);
+						&out->elements[out->n][k], &out->kept);
 		out->n++;
 	}
 	set_cursor_close(c);
@@ -346,6 +378,7 @@ static void gather_context(struct gather *g, unsigned n)
 	const struct prog_op *ops = g->rule->pub.ops;
 	struct cls_cond cond;
 	uint8_t family;
+	bool kept;
 
 	g->family = g->table == FAMILY_IP ? CLS_IPV4 : g->table == FAMILY_IP6 ? CLS_IPV6 : CLS_ANY;
 	for (unsigned k = 0; k < n; k++) {
@@ -356,8 +389,9 @@ static void gather_context(struct gather *g, unsigned n)
 			if (g->family != CLS_ANY && g->family != family)
 				continue;
 			g->family = family;
+			g->has_family = true;
 			g->taken |= UINT64_C(1) << k;
-		} else if (ops[k].kind == PO_RANGE && range_condition(g, &ops[k], &cond) &&
+		} else if (ops[k].kind == PO_RANGE && range_condition(g, &ops[k], &cond, &kept) &&
 			   cond.field == CLS_L4PROTO && !cond.neg && cond.a[0] == cond.b[0] &&
 			   !cond.masked) {
 			g->has_l4proto = true;
@@ -366,37 +400,77 @@ static void gather_context(struct gather *g, unsigned n)
 	}
 }
 
+static bool lookup_fits(const struct gather *g)
+{
+	return g->n_lookups < LOOKUPS_MAX &&
+	       g->n + ELEMENT_FIELDS * (g->n_lookups + 1) <= CLS_CONDS_MAX;
+}
+
+static void lookup_take(struct gather *g, unsigned k, const struct lookup *l)
+{
+	g->lookups[g->n_lookups++] = *l;
+	g->product *= l->n;
+	for (unsigned f = 0; f < l->n_fields; f++)
+		g->leads |= UINT32_C(1) << l->elements[0][f].field;
+	*(l->kept ? &g->kept : &g->taken) |= UINT64_C(1) << k;
+}
+
 static int gather_op(struct gather *g, unsigned k)
 {
 	const struct prog_op *op = &g->rule->pub.ops[k];
+	bool is = false, kept = false;
 	struct cls_cond cond;
 	struct lookup l;
-	bool is = false;
 	int r;
 
 	if (op->kind == PO_LOOKUP) {
-		if (op->lookup.neg || g->n_lookups == LOOKUPS_MAX ||
-		    g->n + ELEMENT_FIELDS * (g->n_lookups + 1) > CLS_CONDS_MAX)
+		if (op->lookup.neg || !lookup_fits(g))
 			return 0;
 		r = lookup_elements(g, op, &l);
-		if (r <= 0)
-			return r;
-		g->lookups[g->n_lookups++] = l;
-		g->product *= l.n;
-		for (unsigned f = 0; f < l.n_fields; f++)
-			g->leads |= leading_fields >> l.elements[0][f].field & 1;
-		g->taken |= UINT64_C(1) << k;
-		return 0;
+		if (r > 0)
+			lookup_take(g, k, &l);
+		return MIN(r, 0);
 	}
 	if (op->kind == PO_RANGE || op->kind == PO_BITS)
-		is = range_condition(g, op, &cond);
+		is = range_condition(g, op, &cond, &kept);
 	else if (op->kind == PO_BYTES)
-		is = bytes_condition(g, op, &cond);
+		is = bytes_condition(g, op, &cond, &kept);
 	if (!is || g->n + 1 + ELEMENT_FIELDS * g->n_lookups > CLS_CONDS_MAX)
 		return 0;
+	g->from[g->n] = (uint8_t)k;
 	g->conds[g->n++] = cond;
-	g->leads |= !cond.neg && leading_fields >> cond.field & 1;
-	g->taken |= UINT64_C(1) << k;
+	if (!cond.neg)
+		g->leads |= UINT32_C(1) << cond.field;
+	*(kept ? &g->kept : &g->taken) |= UINT64_C(1) << k;
+	return 0;
+}
+
+/* One of some bits is set: an entry for each of them, if there is nothing else to look for. */
+static int bits_part(struct gather *g)
+{
+	for (unsigned c = 0; c < g->n; c++) {
+		const struct cls_cond *cond = &g->conds[c];
+		struct lookup l = {.n_fields = 1};
+		unsigned k = g->from[c];
+
+		if (!cond->masked || !cond->neg || cond->a[0] || !lookup_fits(g) ||
+		    cls_places[cond->field].bits == 128)
+			continue;
+		l.elements = calloc(32, sizeof(*l.elements));
+		if (!l.elements)
+			return -ENOMEM;
+		for (uint32_t bits = cond->b[0]; bits; bits &= bits - 1) {
+			struct cls_cond *one = l.elements[l.n++];
+
+			*one = (struct cls_cond){.field = cond->field, .masked = true};
+			one->a[0] = one->b[0] = bits & -bits;
+		}
+		memmove(&g->conds[c], &g->conds[c + 1], (g->n - c - 1) * sizeof(*g->conds));
+		memmove(&g->from[c], &g->from[c + 1], g->n - c - 1);
+		g->n--;
+		lookup_take(g, k, &l);
+		return 0;
+	}
 	return 0;
 }
 
@@ -410,7 +484,7 @@ static int entries_make(const struct gather *g, struct rule_conditions *out)
 		each += g->lookups[l].n_fields;
 	out->n = g->product;
 	out->n_conds = each;
-	out->conds = to = calloc((size_t)out->n * each, sizeof(*to));
+	out->conds = to = calloc(MAX((size_t)out->n * each, (size_t)1), sizeof(*to));
 	if (!to)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < out->n; i++) {
@@ -428,6 +502,9 @@ static int entries_make(const struct gather *g, struct rule_conditions *out)
 	}
 	for (unsigned k = 0; k < each; k++)
 		out->fields |= UINT32_C(1) << out->conds[k].field;
+	out->weak = !(g->leads & ~weak_fields);
+	out->said = g->taken | g->kept;
+	out->kept = g->kept;
 	return 0;
 }
 
@@ -463,10 +540,12 @@ int rule_conditions(const struct compiled_rule *r, struct rule_conditions *out)
 	for (unsigned k = 0; k < n && !err; k++)
 		if (!(g->taken >> k & 1))
 			err = gather_op(g, k);
+	if (!err && !g->leads)
+		err = bits_part(g);
 	out->family = g->family;
 	if (!err && g->never) {
 		out->fate = FATE_NEVER;
-	} else if (!err && g->leads) {
+	} else if (!err && (g->leads || g->has_family)) {
 		out->fate = FATE_CLASSIFIED;
 		err = entries_make(g, out);
 		if (!err)

@@ -17,6 +17,7 @@
 
 #include "acl/rule.h"
 #include "compile/classify.h"
+#include "eval/key.h"
 
 enum { WALK_NS = 2, LOOKUP_NS = 30, NODE_NS = 6, KERNEL_RULE_NS = 8 };
 enum { RUN_RULES = 16, HUGE_SET = 1000, SHADOW_TRIES = 64 };
@@ -33,18 +34,23 @@ struct explaining {
 	const struct compiled_program *p;
 	struct known *rules;
 	size_t n;
+	const struct known *weak[CLASSIFY_WEAK]; /* of the rules, in order */
+	unsigned n_weak;
 	uint32_t written; /* fields that statements of the table write */
 	struct explained *out;
 };
 
 /* --- statements ----------------------------------------------------------------------------- */
 
-/* The ops pass every packet to a verdict that ends the chain for it. */
-static bool ops_end(const struct prog_op *op, uint32_t n)
+/* The ops but those that are `said` pass every packet to a verdict that ends the chain for it. */
+static bool ops_end(const struct prog_rule *r, uint64_t said)
 {
-	for (const struct prog_op *end = op + n; op < end; op++) {
+	for (uint32_t k = 0; k < r->n_ops; k++) {
+		const struct prog_op *op = &r->ops[k];
 		enum state_kind kind;
 
+		if (k < 64 && said >> k & 1)
+			continue;
 		switch ((enum prog_op_kind)op->kind) {
 		case PO_STATE:
 			kind = state_kind_of(op->state);
@@ -156,13 +162,46 @@ static const struct cls_cond *entry_of(const struct rule_conditions *rc, uint32_
 	return rc->conds + (size_t)i * rc->n_conds;
 }
 
-/* Entry i of r is part of one entry of s. */
-static bool covers(const struct explaining *x, const struct rule_conditions *s,
-		   const struct rule_conditions *r, uint32_t i)
+/* Two comparisons of what fields have in part only. */
+static bool same_op(const struct prog_op *a, const struct prog_op *b)
 {
+	enum cls_field f;
+
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == PO_BYTES)
+		return key_source_find(a->bytes.value, &f) == key_source_find(b->bytes.value, &f) &&
+		       a->bytes.n == b->bytes.n && !memcmp(a->bytes.lo, b->bytes.lo, a->bytes.n);
+	return a->kind == PO_RANGE &&
+	       key_source_find(a->range.value, &f) == key_source_find(b->range.value, &f) &&
+	       a->range.mask == b->range.mask && a->range.lo == b->range.lo;
+}
+
+/* What conditions of s say in part stands in r too. */
+static bool kept_covers(const struct known *s, const struct known *r)
+{
+	const struct prog_op *ops = s->rule->pub.ops, *others = r->rule->pub.ops;
+
+	for (uint64_t rest = s->rc.kept; rest; rest &= rest - 1) {
+		bool there = false;
+
+		for (uint64_t o = r->rc.kept; o && !there; o &= o - 1)
+			there = same_op(&ops[__builtin_ctzll(rest)], &others[__builtin_ctzll(o)]);
+		if (!there)
+			return false;
+	}
+	return true;
+}
+
+/* Entry i of r is part of one entry of s. */
+static bool covers(const struct explaining *x, const struct known *shadow,
+		   const struct known *shadowed, uint32_t i)
+{
+	const struct rule_conditions *s = &shadow->rc, *r = &shadowed->rc;
 	const struct cls_cond *rc = entry_of(r, i);
 
-	if (s->fields & x->written || (s->family != CLS_ANY && s->family != r->family))
+	if (s->fields & x->written || (s->family != CLS_ANY && s->family != r->family) ||
+	    !kept_covers(shadow, shadowed))
 		return false;
 	for (uint32_t k = 0; k < s->n; k++) {
 		const struct cls_cond *sc = entry_of(s, k);
@@ -220,6 +259,9 @@ static const struct known *shadow_of(struct explaining *x, const struct known *r
 	const struct cls_entry *after = NULL, *hit = NULL;
 	struct cls_key key;
 
+	for (unsigned k = 0; k < x->n_weak && x->weak[k] < r; k++)
+		if (x->weak[k]->ends && covers(x, x->weak[k], r, i))
+			return x->weak[k];
 	lowest(&r->rc, i, &key);
 	for (unsigned tries = 0; tries < SHADOW_TRIES; tries++) {
 		const struct known *s;
@@ -229,7 +271,7 @@ static const struct known *shadow_of(struct explaining *x, const struct known *r
 		s = known_of(x, hit->cookie);
 		if (!s || s >= r)
 			return NULL;
-		if (s->ends && covers(x, &s->rc, &r->rc, i))
+		if (s->ends && covers(x, s, r, i))
 			return s;
 		after = s->rule->pub.last;
 	}
@@ -294,8 +336,10 @@ static bool only_excludes(const struct prog_rule *r)
 	return any;
 }
 
-static const char *why_walked(const struct explaining *x, const struct prog_rule *r)
+static const char *why_walked(const struct explaining *x, const struct known *k)
 {
+	const struct prog_rule *r = &k->rule->pub;
+
 	if (!r->n_ops || !op_is_match(&r->ops[0]))
 		return "sees every packet that comes by";
 	if (only_excludes(r))
@@ -304,6 +348,8 @@ static const char *why_walked(const struct explaining *x, const struct prog_rule
 		return "a lookup in a set for each packet";
 	if (!x->p->classifier)
 		return "the chain is short";
+	if (k->rule->weak)
+		return "asks for nothing but what many packets have";
 	return "compares nothing that the classifier has a field for";
 }
 
@@ -317,12 +363,12 @@ static struct explained_rule fate_of(struct explaining *x, const struct known *k
 		e.why = "compares what no packet has a value for, or what is never so";
 		return e;
 	}
-	if (x->p->classifier && k->rc.fate == FATE_CLASSIFIED) {
+	if (x->p->classifier && k->rule->classified) {
 		e.fate = TAMIS_FATE_CLASSIFIER;
 		e.entries = k->rc.n;
 	} else {
 		e.fate = lookup_op(r) ? TAMIS_FATE_SET : TAMIS_FATE_WALKED;
-		e.why = why_walked(x, r);
+		e.why = why_walked(x, k);
 	}
 	e.shadowed_by = ended_by ? ended_by : shadow_find(x, k);
 	if (e.shadowed_by) {
@@ -343,7 +389,7 @@ static int fates_find(struct explaining *x)
 
 		x->out->by_fate[e.fate]++;
 		err = vec_push(&x->out->rules, e);
-		if (!ended_by && ops_end(r->ops, r->n_ops))
+		if (!ended_by && ops_end(r, 0))
 			ended_by = r->handle;
 	}
 	return err;
@@ -444,7 +490,9 @@ static int rules_know(struct explaining *x)
 		err = rule_conditions(k->rule, &k->rc);
 		if (err)
 			break;
-		k->ends = k->rc.fate == FATE_CLASSIFIED && ops_end(k->rc.rest, k->rc.n_rest);
+		if (k->rule->weak && x->n_weak < CLASSIFY_WEAK)
+			x->weak[x->n_weak++] = k;
+		k->ends = k->rc.fate == FATE_CLASSIFIED && ops_end(r, k->rc.said);
 		x->n++;
 	}
 	return err;
@@ -461,7 +509,7 @@ static void costs(struct explaining *x)
 		return;
 	classifier_stats_read(x->p->classifier, &e->stats);
 	for (size_t k = 0; k < x->n; k++)
-		walked -= x->rules[k].rc.fate == FATE_CLASSIFIED;
+		walked -= x->rules[k].rule->classified;
 	e->cost_ns = MIN(e->cost_ns, LOOKUP_NS + NODE_NS * e->stats.depth + walked * WALK_NS);
 }
 

@@ -4,6 +4,7 @@
  *
  * Each field that a classifier asks for is read once for all packets of the mask, by the same
  * expression that a rule would be run with, so that what a packet does not have is not in its key.
+ * A field more is a row of sources[] and one of CLS_FIELDS.
  */
 #include "eval/key.h"
 
@@ -27,6 +28,25 @@ enum { PF_INET = 1, PF_IPV4 = 2, PF_ARP = 3, PF_IPV6 = 10 };
 	{                                                                                          \
 		.kind = PX_COLUMN, .len = (w) / 8, .bits = (w), .column = {.column = (col) }       \
 	}
+#define READ(w, header, off)                                                                       \
+	{                                                                                          \
+		.kind = PX_READ, .len = ((w) + 7) / 8, .bits = (w), .read = {                      \
+			.base = (header),                                                          \
+			.bit_off = (off)                                                           \
+		}                                                                                  \
+	}
+#define EXTHDR(w, proto, off)                                                                      \
+	{                                                                                          \
+		.kind = PX_OPTION, .len = ((w) + 7) / 8, .bits = (w), .option = {                  \
+			.class = POPT_EXTHDR,                                                      \
+			.number = (proto),                                                         \
+			.bit_off = (off)                                                           \
+		}                                                                                  \
+	}
+#define TAG(w, off)                                                                                \
+	{                                                                                          \
+		.kind = PX_VLAN, .len = ((w) + 7) / 8, .bits = (w), .vlan = {.bit_off = (off) }    \
+	}
 #define META(k, w)                                                                                 \
 	{                                                                                          \
 		.kind = PX_META, .len = ((w) + 7) / 8, .bits = (w), .meta = (k)                    \
@@ -35,30 +55,54 @@ enum { PF_INET = 1, PF_IPV4 = 2, PF_ARP = 3, PF_IPV6 = 10 };
 	{                                                                                          \
 		.kind = PX_CT, .len = (w) / 8, .bits = (w), .ct = {.key = (k), .direction = -1 }   \
 	}
-static const struct key_source sources[] = {
-	{CLS_SADDR, KEY_IN_IPV4, FIELD(COL_SADDR4, 32, BASE_NH, 96)},
-	{CLS_DADDR, KEY_IN_IPV4, FIELD(COL_DADDR4, 32, BASE_NH, 128)},
-	{CLS_SADDR, KEY_IN_IPV6, FIELD(COL_SADDR6, 128, BASE_NH, 64)},
-	{CLS_DADDR, KEY_IN_IPV6, FIELD(COL_DADDR6, 128, BASE_NH, 192)},
-	{CLS_SPORT, KEY_ANYWHERE, FIELD(COL_SPORT, 16, BASE_TH, 0)},
-	{CLS_DPORT, KEY_ANYWHERE, FIELD(COL_DPORT, 16, BASE_TH, 16)},
-	{CLS_TCP_FLAGS, KEY_ANYWHERE, FIELD(COL_TCP_FLAGS, 8, BASE_TH, 104)},
-	{CLS_ICMP_TYPE, KEY_IN_ICMP, FIELD(COL_ICMP_TYPE, 8, BASE_TH, 0)},
-	{CLS_ICMP_CODE, KEY_IN_ICMP, FIELD(COL_ICMP_CODE, 8, BASE_TH, 8)},
-	{CLS_ICMP_TYPE, KEY_IN_ICMPV6, FIELD(COL_ICMPV6_TYPE, 8, BASE_TH, 0)},
-	{CLS_ICMP_CODE, KEY_IN_ICMPV6, FIELD(COL_ICMPV6_CODE, 8, BASE_TH, 8)},
-	{CLS_L4PROTO, KEY_ANYWHERE, PLAIN(COL_L4PROTO, 8)},
-	{CLS_MARK, KEY_ANYWHERE, PLAIN(COL_MARK, 32)},
-	{CLS_ETHERTYPE, KEY_ANYWHERE, PLAIN(COL_PROTOCOL, 16)},
-	{CLS_IIF, KEY_ANYWHERE, META(PM_IIF, 32)},
-	{CLS_OIF, KEY_ANYWHERE, META(PM_OIF, 32)},
-	{CLS_PKTTYPE, KEY_ANYWHERE, META(PM_PKTTYPE, 8)},
-	{CLS_CT_STATE, KEY_ANYWHERE, CT(PC_STATE, 32)},
-	{CLS_CT_MARK, KEY_ANYWHERE, CT(PC_MARK, 32)},
-	{CLS_CT_DIRECTION, KEY_ANYWHERE, CT(PC_DIRECTION, 8)},
+
+enum { SOURCES = 2 }; /* of a field, at most; one of length 0 is none */
+
+static const struct key_source sources[CLS_FIELD_KINDS][SOURCES] = {
+	[CLS_SADDR] = {{KEY_IN_IPV4, KEY_WHOLE, FIELD(COL_SADDR4, 32, BASE_NH, 96)},
+		       {KEY_IN_IPV6, KEY_WHOLE, FIELD(COL_SADDR6, 128, BASE_NH, 64)}},
+	[CLS_DADDR] = {{KEY_IN_IPV4, KEY_WHOLE, FIELD(COL_DADDR4, 32, BASE_NH, 128)},
+		       {KEY_IN_IPV6, KEY_WHOLE, FIELD(COL_DADDR6, 128, BASE_NH, 192)}},
+	[CLS_SPORT] = {{KEY_ANYWHERE, KEY_WHOLE, FIELD(COL_SPORT, 16, BASE_TH, 0)}},
+	[CLS_DPORT] = {{KEY_ANYWHERE, KEY_WHOLE, FIELD(COL_DPORT, 16, BASE_TH, 16)}},
+	[CLS_L4PROTO] = {{KEY_ANYWHERE, KEY_WHOLE, PLAIN(COL_L4PROTO, 8)}},
+	[CLS_ICMP_TYPE] = {{KEY_IN_ICMP, KEY_WHOLE, FIELD(COL_ICMP_TYPE, 8, BASE_TH, 0)},
+			   {KEY_IN_ICMPV6, KEY_WHOLE, FIELD(COL_ICMPV6_TYPE, 8, BASE_TH, 0)}},
+	[CLS_ICMP_CODE] = {{KEY_IN_ICMP, KEY_WHOLE, FIELD(COL_ICMP_CODE, 8, BASE_TH, 8)},
+			   {KEY_IN_ICMPV6, KEY_WHOLE, FIELD(COL_ICMPV6_CODE, 8, BASE_TH, 8)}},
+	[CLS_TCP_FLAGS] = {{KEY_ANYWHERE, KEY_WHOLE, FIELD(COL_TCP_FLAGS, 8, BASE_TH, 104)}},
+	[CLS_FRAG] = {{KEY_IN_IPV4, KEY_WHOLE, READ(16, BASE_NH, 48)},
+		      {KEY_IN_IPV6, KEY_WHOLE, EXTHDR(13, PROTO_FRAGMENT, 16)}},
+	[CLS_CT_STATE] = {{KEY_ANYWHERE, KEY_WHOLE, CT(PC_STATE, 32)}},
+	[CLS_CT_DIRECTION] = {{KEY_ANYWHERE, KEY_WHOLE, CT(PC_DIRECTION, 8)}},
+	[CLS_PKTTYPE] = {{KEY_ANYWHERE, KEY_WHOLE, META(PM_PKTTYPE, 8)}},
+	[CLS_IIF] = {{KEY_ANYWHERE, KEY_WHOLE, META(PM_IIF, 32)}},
+	[CLS_OIF] = {{KEY_ANYWHERE, KEY_WHOLE, META(PM_OIF, 32)}},
+	[CLS_MARK] = {{KEY_ANYWHERE, KEY_WHOLE, PLAIN(COL_MARK, 32)}},
+	[CLS_CT_MARK] = {{KEY_ANYWHERE, KEY_WHOLE, CT(PC_MARK, 32)}},
+	[CLS_VLAN_ID] = {{KEY_ANYWHERE, KEY_WHOLE, TAG(12, 4)}},
+	[CLS_VLAN_DEI] = {{KEY_ANYWHERE, KEY_WHOLE, TAG(1, 3)}},
+	[CLS_VLAN_PCP] = {{KEY_ANYWHERE, KEY_WHOLE, TAG(3, 0)}},
+	[CLS_ETHERTYPE] = {{KEY_ANYWHERE, KEY_WHOLE, PLAIN(COL_PROTOCOL, 16)}},
+	[CLS_LENGTH] = {{KEY_IN_IPV4, KEY_WHOLE, READ(16, BASE_NH, 16)},
+			{KEY_IN_IPV6, KEY_WHOLE, READ(16, BASE_NH, 32)}},
+	[CLS_TTL] = {{KEY_IN_IPV4, KEY_WHOLE, READ(8, BASE_NH, 64)},
+		     {KEY_IN_IPV6, KEY_WHOLE, READ(8, BASE_NH, 56)}},
+	[CLS_DSCP] = {{KEY_IN_IPV4, KEY_WHOLE, READ(6, BASE_NH, 8)},
+		      {KEY_IN_IPV6, KEY_WHOLE, READ(6, BASE_NH, 4)}},
+	[CLS_IIFNAME] = {{KEY_ANYWHERE, KEY_NAME, META(PM_IIFNAME, 128)}},
+	[CLS_OIFNAME] = {{KEY_ANYWHERE, KEY_NAME, META(PM_OIFNAME, 128)}},
+	[CLS_META_LENGTH] = {{KEY_ANYWHERE, KEY_WHOLE, META(PM_LENGTH, 32)}},
+	[CLS_ETHER_SADDR] = {{KEY_ANYWHERE, KEY_LOW32, READ(48, BASE_LL, 48)}},
+	[CLS_ETHER_DADDR] = {{KEY_ANYWHERE, KEY_LOW32, READ(48, BASE_LL, 0)}},
+	[CLS_ETHER_TYPE] = {{KEY_ANYWHERE, KEY_WHOLE, READ(16, BASE_LL, 96)}},
+	[CLS_IIFTYPE] = {{KEY_ANYWHERE, KEY_WHOLE, META(PM_IIFTYPE, 16)}},
 };
 #undef FIELD
 #undef PLAIN
+#undef READ
+#undef EXTHDR
+#undef TAG
 #undef META
 #undef CT
 
@@ -72,6 +116,14 @@ static bool same(const struct prog_expr *a, const struct prog_expr *b)
 		       a->column.in_packet == b->column.in_packet &&
 		       (!a->column.in_packet || (a->column.base == b->column.base &&
 						 a->column.bit_off == b->column.bit_off));
+	case PX_READ:
+		return a->read.base == b->read.base && a->read.bit_off == b->read.bit_off;
+	case PX_OPTION:
+		return a->option.class == b->option.class && a->option.number == b->option.number &&
+		       a->option.exists == b->option.exists &&
+		       a->option.bit_off == b->option.bit_off;
+	case PX_VLAN:
+		return a->vlan.tag == b->vlan.tag && a->vlan.bit_off == b->vlan.bit_off;
 	case PX_META:
 		return a->meta == b->meta;
 	case PX_CT:
@@ -82,23 +134,28 @@ static bool same(const struct prog_expr *a, const struct prog_expr *b)
 	}
 }
 
-const struct key_source *key_source_find(const struct prog_expr *e)
+const struct key_source *key_source_find(const struct prog_expr *e, enum cls_field *field)
 {
-	for (size_t k = 0; k < ARRAY_SIZE(sources); k++)
-		if (same(&sources[k].expr, e))
-			return &sources[k];
+	for (unsigned f = 0; f < CLS_FIELD_KINDS; f++)
+		for (unsigned k = 0; k < SOURCES && sources[f][k].expr.len; k++)
+			if (same(&sources[f][k].expr, e)) {
+				*field = (enum cls_field)f;
+				return &sources[f][k];
+			}
 	return NULL;
 }
 
 /* --- families ------------------------------------------------------------------------------- */
 
-static burst_mask of_type(const struct burst *b, burst_mask mask, uint16_t type)
+/* The packets of mask whose column has this value. */
+static burst_mask of_value(const struct burst *b, enum prog_column c, burst_mask mask,
+			   uint64_t value)
 {
 	burst_mask m = 0;
 	unsigned i;
 
-	burst_foreach (mask & b->has[HAS_NH], i)
-		m |= (burst_mask)(b->protocol[i] == type) << i;
+	burst_foreach (column_has(b, c, mask), i)
+		m |= (burst_mask)(column_at(b, &column_descs[c], i) == value) << i;
 	return m;
 }
 
@@ -121,46 +178,65 @@ static void families_of(const struct eval *ev, uint8_t family, burst_mask mask, 
 			*(ev->class == CLASS_IPV4 ? v4 : v6) = mask;
 			break;
 		}
-		*v4 = of_type(ev->b, mask, ETH_IPV4);
-		*v6 = family == PF_INET ? mask & ~*v4 : of_type(ev->b, mask, ETH_IPV6);
+		*v4 = of_value(ev->b, COL_PROTOCOL, mask, ETH_IPV4);
+		*v6 = family == PF_INET ? mask & ~*v4
+					: of_value(ev->b, COL_PROTOCOL, mask, ETH_IPV6);
 		break;
 	}
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-static burst_mask of_l4proto(const struct burst *b, burst_mask mask, uint8_t proto)
+static void keys_of_bytes(const struct column *c, const struct key_source *s, unsigned word,
+			  burst_mask mask, struct cls_key *keys)
 {
-	burst_mask m = 0;
 	unsigned i;
 
-	burst_foreach (mask & b->has[HAS_L4PROTO], i)
-		m |= (burst_mask)(b->l4proto[i] == proto) << i;
-	return m;
+	burst_foreach (mask, i) {
+		const uint8_t *p = c->bytes + i * s->expr.len;
+
+		if (s->form == KEY_NAME)
+			keys[i].w[word] = key_name(p);
+		else
+			for (unsigned k = 0; k < 4; k++)
+				keys[i].w[word + k] = be32_load(p + 4 * k);
+	}
 }
 
-static void read_source(struct eval *ev, const struct key_source *s, burst_mask mask,
-			struct cls_key *keys)
+static void read_source(struct eval *ev, enum cls_field f, const struct key_source *s,
+			burst_mask mask, struct cls_key *keys)
 {
-	const struct cls_place *at = &cls_places[s->field];
+	const struct cls_place *at = &cls_places[f];
 	const struct column *c;
 	unsigned i;
 
 	mask = value_read(ev, &s->expr, mask, 0, &c);
-	if (s->expr.len > 8) {
-		burst_foreach (mask, i) {
-			const uint8_t *p = c->bytes + i * s->expr.len;
+	if (s->expr.len > 8)
+		keys_of_bytes(c, s, at->word, mask, keys);
+	else
+		burst_foreach (mask, i)
+			keys[i].w[at->word] |= (uint32_t)c->num[i] << at->shift;
+	burst_foreach (mask, i)
+		keys[i].has |= UINT32_C(1) << f;
+}
 
-			for (unsigned k = 0; k < 4; k++)
-				keys[i].w[at->word + k] = be32_load(p + 4 * k);
-			keys[i].has |= UINT32_C(1) << s->field;
-		}
-		return;
+/* The packets of mask that are at home where a source is. */
+static burst_mask at_home(const struct eval *ev, enum key_home home, burst_mask mask, burst_mask v4,
+			  burst_mask v6)
+{
+	switch (home) {
+	case KEY_ANYWHERE:
+		return mask;
+	case KEY_IN_IPV4:
+		return v4;
+	case KEY_IN_IPV6:
+		return v6;
+	case KEY_IN_ICMP:
+		return of_value(ev->b, COL_L4PROTO, mask, PROTO_ICMP);
+	case KEY_IN_ICMPV6:
+		return of_value(ev->b, COL_L4PROTO, mask, PROTO_ICMPV6);
 	}
-	burst_foreach (mask, i) {
-		keys[i].w[at->word] |= (uint32_t)c->num[i] << at->shift;
-		keys[i].has |= UINT32_C(1) << s->field;
-	}
+	return 0;
 }
 
 void keys_read(struct eval *ev, const struct program *p, uint32_t fields, burst_mask mask,
@@ -175,29 +251,15 @@ void keys_read(struct eval *ev, const struct program *p, uint32_t fields, burst_
 		if ((v4 | v6) & bit_of(i))
 			keys[i].family = v4 & bit_of(i) ? CLS_IPV4 : CLS_IPV6;
 	}
-	for (size_t k = 0; k < ARRAY_SIZE(sources); k++) {
-		const struct key_source *s = &sources[k];
-		burst_mask m = mask;
+	for (; fields; fields &= fields - 1) {
+		enum cls_field f = (enum cls_field)__builtin_ctz(fields);
 
-		if (!(fields >> s->field & 1))
-			continue;
-		switch ((enum key_home)s->home) {
-		case KEY_ANYWHERE:
-			break;
-		case KEY_IN_IPV4:
-			m = v4;
-			break;
-		case KEY_IN_IPV6:
-			m = v6;
-			break;
-		case KEY_IN_ICMP:
-			m = of_l4proto(ev->b, mask, PROTO_ICMP);
-			break;
-		case KEY_IN_ICMPV6:
-			m = of_l4proto(ev->b, mask, PROTO_ICMPV6);
-			break;
+		for (unsigned k = 0; k < SOURCES && sources[f][k].expr.len; k++) {
+			const struct key_source *s = &sources[f][k];
+			burst_mask m = at_home(ev, s->home, mask, v4, v6);
+
+			if (m)
+				read_source(ev, f, s, m, keys);
 		}
-		if (m)
-			read_source(ev, s, m, keys);
 	}
 }

@@ -30,14 +30,17 @@ static const struct model_field {
 	[CLS_SPORT] = {8, 16, 16},	  [CLS_DPORT] = {8, 0, 16},
 	[CLS_L4PROTO] = {9, 0, 8},	  [CLS_ICMP_TYPE] = {9, 8, 8},
 	[CLS_ICMP_CODE] = {9, 16, 8},	  [CLS_TCP_FLAGS] = {9, 24, 8},
-	[CLS_FRAG] = {10, 0, 8},	  [CLS_CT_STATE] = {10, 8, 8},
-	[CLS_CT_DIRECTION] = {10, 16, 8}, [CLS_PKTTYPE] = {10, 24, 8},
+	[CLS_FRAG] = {10, 0, 16},	  [CLS_CT_STATE] = {10, 16, 8},
+	[CLS_CT_DIRECTION] = {10, 24, 4}, [CLS_PKTTYPE] = {10, 28, 4},
 	[CLS_IIF] = {11, 0, 32},	  [CLS_OIF] = {12, 0, 32},
 	[CLS_MARK] = {13, 0, 32},	  [CLS_CT_MARK] = {14, 0, 32},
-	[CLS_VLAN_ID] = {15, 0, 16},	  [CLS_ETHERTYPE] = {15, 16, 16},
+	[CLS_VLAN_ID] = {15, 0, 12},	  [CLS_VLAN_DEI] = {15, 12, 1},
+	[CLS_VLAN_PCP] = {15, 13, 3},	  [CLS_ETHERTYPE] = {15, 16, 16},
 	[CLS_LENGTH] = {16, 0, 16},	  [CLS_TTL] = {16, 16, 8},
 	[CLS_DSCP] = {16, 24, 8},	  [CLS_IIFNAME] = {17, 0, 32},
-	[CLS_OIFNAME] = {18, 0, 32},
+	[CLS_OIFNAME] = {18, 0, 32},	  [CLS_META_LENGTH] = {19, 0, 32},
+	[CLS_ETHER_SADDR] = {20, 0, 32},  [CLS_ETHER_DADDR] = {21, 0, 32},
+	[CLS_ETHER_TYPE] = {22, 0, 16},	  [CLS_IIFTYPE] = {22, 16, 16},
 };
 
 static inline bool model_holds(const struct cls_cond *c, bool wide, const struct cls_key *k)
@@ -155,6 +158,12 @@ static inline void model_key(uint64_t *state, struct cls_key *k)
 	cls_key_set(k, MARK, r >> 43 & 0x3ff);
 	if (r >> 55 & 1)
 		cls_key_set(k, VLAN_ID, r >> 56 & 3);
+	r = model_random(state);
+	for (unsigned f = CLS_FRAG; f < CLS_FIELD_KINDS; f++, r = r >> 3 | r << 61)
+		if (!(k->has >> f & 1) && f != CLS_VLAN_ID && r & 4)
+			cls_key_put(k, (enum cls_field)f,
+				    model_fields[f].word * 32u + model_fields[f].shift,
+				    (uint32_t)(r & (model_fields[f].bits > 1 ? 3 : 1)));
 }
 
 static inline void model_cond(uint64_t *state, struct cls_cond *c, enum cls_field f, bool wide)
@@ -193,8 +202,9 @@ static inline void model_cond(uint64_t *state, struct cls_cond *c, enum cls_fiel
 		static const uint32_t protos[] = {6, 17, 1, 47};
 		c->a[0] = f == CLS_L4PROTO ? protos[r >> 8 & 3]
 			  : f == CLS_MARK  ? (uint32_t)(r >> 8 & 0x3ff)
-					   : (uint32_t)(r >> 8 & 3);
-		c->b[0] = c->a[0] + (f != CLS_L4PROTO && !(r >> 18 & 7));
+					  : (uint32_t)(r >> 8 & (model_fields[f].bits > 2 ? 3 : 1));
+		c->b[0] =
+			c->a[0] + (f != CLS_L4PROTO && model_fields[f].bits > 2 && !(r >> 18 & 7));
 	}
 }
 
