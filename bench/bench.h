@@ -68,6 +68,8 @@ void bench_concat(void);
 void bench_acl(const char *set); /* of classbench.h */
 void bench_context(void);
 void bench_eval_linear(void);
+void bench_eval_few(void);
+void bench_eval_names(void);
 void bench_eval_change(void);
 
 #endif

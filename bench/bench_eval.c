@@ -7,6 +7,9 @@
  * same verdicts. A figure is the time from tamis_burst_add() to tamis_burst_clear() for a packet.
  * Beside them stands an empty ruleset: what parsing and the rest of the way cost.
  *
+ * Few: 2 to 64 such rules, walked and looked up, in bursts of several sizes: compile/ and eval/
+ * take their thresholds from it. Names: rules on interface names and ports beside a set.
+ *
  * Change: one rule more, and gone again, in a chain of 100K rules of a table with 5,000 other
  * chains and 1,000 sets, from the command's text to the published ruleset.
  */
@@ -26,12 +29,12 @@ static uint32_t address(unsigned k)
 	return (uint32_t)bench_random(&s);
 }
 
-static struct tamis *load(const char *text)
+static struct tamis *load_with(const struct tamis_config *config, const char *text)
 {
 	struct tamis *t;
 	char *messages = NULL;
 
-	if (tamis_new(NULL, &t))
+	if (tamis_new(config, &t))
 		return NULL;
 	if (tamis_load_text(t, "bench", text, strlen(text), NULL, NULL, &messages)) {
 		fprintf(stderr, "%.2000s\n", messages ? messages : "no memory");
@@ -42,6 +45,11 @@ static struct tamis *load(const char *text)
 	return t;
 }
 
+static struct tamis *load(const char *text)
+{
+	return load_with(NULL, text);
+}
+
 static void put_address(struct strbuf *b, uint32_t a)
 {
 	strbuf_printf(b, "%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
@@ -49,7 +57,7 @@ static void put_address(struct strbuf *b, uint32_t a)
 
 static const char chain_head[] = "chain c { type filter hook forward priority 0; policy accept;\n";
 
-static struct tamis *load_linear(unsigned n)
+static struct tamis *load_linear(const struct tamis_config *config, unsigned n)
 {
 	struct strbuf b = STRBUF_INIT;
 	struct tamis *t;
@@ -61,7 +69,7 @@ static struct tamis *load_linear(unsigned n)
 		strbuf_puts(&b, " drop\n");
 	}
 	strbuf_puts(&b, "}; }\n");
-	t = load(strbuf_str(&b));
+	t = load_with(config, strbuf_str(&b));
 	strbuf_free(&b);
 	return t;
 }
@@ -108,8 +116,10 @@ static void packets_make(uint8_t (*p)[PACKET_LEN], unsigned n)
 	}
 }
 
-/* ns a packet; the packets dropped are added to *dropped. */
-static double run(struct tamis *t, uint8_t (*p)[PACKET_LEN], uint64_t *dropped)
+/* ns a packet in bursts of that many; the packets dropped are added to *dropped. `iif` may be NULL:
+ * where the packets came from. */
+static double run(struct tamis *t, uint8_t (*p)[PACKET_LEN], const uint32_t *iif, unsigned size,
+		  uint64_t *dropped)
 {
 	struct tamis_burst *b;
 	uint64_t start;
@@ -118,10 +128,11 @@ static double run(struct tamis *t, uint8_t (*p)[PACKET_LEN], uint64_t *dropped)
 		return 0;
 	start = bench_ran();
 	for (unsigned i = 0; i < PACKETS;) {
-		for (unsigned k = 0; k < TAMIS_BURST_MAX; k++, i++)
+		for (unsigned k = 0; k < size; k++, i++)
 			tamis_burst_add(b, &(struct tamis_packet){.data = p[i],
 								  .caplen = PACKET_LEN,
 								  .len = PACKET_LEN,
+								  .iif = iif ? iif[i] : 0,
 								  .link = TAMIS_LINK_RAW});
 		tamis_burst_run(b);
 		*dropped += (unsigned)__builtin_popcountll(tamis_burst_mask(b, TAMIS_DROP));
@@ -135,7 +146,7 @@ static double run(struct tamis *t, uint8_t (*p)[PACKET_LEN], uint64_t *dropped)
 static void linear(unsigned n)
 {
 	static const char *const names[] = {"rules", "named set", "no rule"};
-	struct tamis *engines[] = {load_linear(n), load_set(n), load("table ip t { }")};
+	struct tamis *engines[] = {load_linear(NULL, n), load_set(n), load("table ip t { }")};
 	uint8_t(*packets)[PACKET_LEN] = malloc(sizeof(*packets) * PACKETS);
 	double v[ARRAY_SIZE(engines)][RUNS];
 	uint64_t dropped[ARRAY_SIZE(engines)] = {0};
@@ -146,11 +157,12 @@ static void linear(unsigned n)
 		packets_make(packets, n);
 		for (unsigned r = 0; r < RUNS; r++)
 			for (unsigned k = 0; k < ARRAY_SIZE(engines); k++)
-				v[k][r] = run(engines[k], packets, &dropped[k]);
+				v[k][r] = run(engines[k], packets, NULL, TAMIS_BURST_MAX,
+					      &dropped[k]);
 		for (unsigned k = 0; k < ARRAY_SIZE(engines); k++)
 			bench_row(subject, "a packet", names[k], bench_median(v[k], RUNS), "ns");
-		bench_row(subject, "rules to set", "tamis",
-			  bench_median(v[0], RUNS) / bench_median(v[1], RUNS), "x");
+		bench_target(subject, bench_median(v[0], RUNS) / bench_median(v[1], RUNS), 2,
+			     "x named set");
 		if (dropped[0] != dropped[1])
 			bench_row(subject, "DIFFERENT VERDICTS", "tamis",
 				  (double)dropped[0] - (double)dropped[1], "");
@@ -168,9 +180,117 @@ void bench_eval_linear(void)
 		linear(sizes[i]);
 }
 
+/* --- few rules ------------------------------------------------------------------------------ */
+
+/* Where the classifier begins to pay: the same few rules walked, and looked up, without the empty
+ * ruleset's time. */
+static void few(unsigned n, unsigned size)
+{
+	static const struct tamis_config ways[] = {{.walk = true}, {.classify = true}, {0}};
+	static const char *const names[] = {"walked", "classifier", "as chosen"};
+	uint8_t(*packets)[PACKET_LEN] = malloc(sizeof(*packets) * PACKETS);
+	struct tamis *engines[ARRAY_SIZE(ways) + 1];
+	double v[ARRAY_SIZE(engines)][RUNS], none;
+	uint64_t dropped[ARRAY_SIZE(engines)] = {0};
+	char subject[32];
+
+	for (unsigned k = 0; k < ARRAY_SIZE(ways); k++)
+		engines[k] = load_linear(&ways[k], n);
+	engines[ARRAY_SIZE(ways)] = load("table ip t { }");
+	snprintf(subject, sizeof(subject), "eval, %u rules, bursts of %u", n, size);
+	if (packets && engines[0] && engines[1] && engines[2] && engines[3]) {
+		packets_make(packets, n);
+		for (unsigned r = 0; r < RUNS; r++)
+			for (unsigned k = 0; k < ARRAY_SIZE(engines); k++)
+				v[k][r] = run(engines[k], packets, NULL, size, &dropped[k]);
+		none = bench_median(v[ARRAY_SIZE(ways)], RUNS);
+		for (unsigned k = 0; k < ARRAY_SIZE(ways); k++)
+			bench_row(subject, "a packet, beside no rule", names[k],
+				  bench_median(v[k], RUNS) - none, "ns");
+	}
+	free(packets);
+	for (unsigned k = 0; k < ARRAY_SIZE(engines); k++)
+		tamis_free(engines[k]);
+}
+
+void bench_eval_few(void)
+{
+	static const unsigned sizes[] = {1, 8, TAMIS_BURST_MAX};
+
+	for (unsigned s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (unsigned n = 2; n <= 64; n *= 2)
+			few(n, sizes[s]);
+}
+
+/* --- two fields ----------------------------------------------------------------------------- */
+
+enum { NAMES = 50, PORTS = 20 };
+
+static struct tamis *load_names(bool set)
+{
+	struct strbuf b = STRBUF_INIT;
+	struct tamis *t;
+
+	strbuf_puts(&b, "table inet t { ");
+	if (set)
+		strbuf_puts(&b, "set s { type ifname . inet_service; elements = { ");
+	else
+		strbuf_puts(&b, chain_head);
+	for (unsigned k = 0; k < NAMES * PORTS; k++)
+		strbuf_printf(&b,
+			      set ? "\"eth%u\" . %u, " : "iifname \"eth%u\" udp dport %u drop\n",
+			      k / PORTS, 50 + k % PORTS);
+	if (set)
+		strbuf_printf(&b, "}; };\n%s iifname . udp dport @s drop\n", chain_head);
+	strbuf_puts(&b, "}; }\n");
+	t = load(strbuf_str(&b));
+	strbuf_free(&b);
+	return t;
+}
+
+/* 1,000 rules on the name of an interface and a port beside a set of both. */
+void bench_eval_names(void)
+{
+	struct tamis *engines[] = {load_names(false), load_names(true)};
+	uint8_t(*packets)[PACKET_LEN] = malloc(sizeof(*packets) * PACKETS);
+	uint32_t *iif[] = {calloc(PACKETS, sizeof(**iif)), calloc(PACKETS, sizeof(**iif))};
+	double v[ARRAY_SIZE(engines)][RUNS];
+	uint64_t dropped[ARRAY_SIZE(engines)] = {0}, random = 5;
+	bool there = packets && engines[0] && engines[1] && iif[0] && iif[1];
+
+	if (there)
+		packets_make(packets, 1000);
+	for (unsigned i = 0; i < PACKETS && there; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "eth%u",
+			 (unsigned)bench_random(&random) % (2 * NAMES));
+		be16_store(packets[i] + 22, (uint16_t)(50 + bench_random(&random) % PORTS));
+		for (unsigned k = 0; k < ARRAY_SIZE(engines) && there; k++)
+			there = !tamis_interface_find(engines[k], name, &iif[k][i]);
+	}
+	for (unsigned r = 0; r < RUNS && there; r++)
+		for (unsigned k = 0; k < ARRAY_SIZE(engines); k++)
+			v[k][r] = run(engines[k], packets, iif[k], TAMIS_BURST_MAX, &dropped[k]);
+	if (there) {
+		bench_row("eval, 1000 rules on names", "a packet", "rules",
+			  bench_median(v[0], RUNS), "ns");
+		bench_row("eval, 1000 rules on names", "a packet", "named set",
+			  bench_median(v[1], RUNS), "ns");
+		if (dropped[0] != dropped[1] || !dropped[0])
+			bench_row("eval, 1000 rules on names", "DIFFERENT VERDICTS", "tamis",
+				  (double)dropped[0] - (double)dropped[1], "");
+	}
+	for (unsigned k = 0; k < ARRAY_SIZE(engines); k++) {
+		free(iif[k]);
+		tamis_free(engines[k]);
+	}
+	free(packets);
+}
+
 /* --- changes -------------------------------------------------------------------------------- */
 
-enum { RULES = 100000, CHAINS = 5000, SETS = 1000, CHANGES = 1001 };
+enum { RULES = 100000, CHAINS = 5000, SETS = 1000, CHANGES = 1000 };
 
 static struct tamis *load_large(void)
 {
@@ -194,70 +314,60 @@ static struct tamis *load_large(void)
 	return t;
 }
 
-static bool command(struct tamis *t, const char *text, double *us)
-{
-	uint64_t start = bench_ran();
-	int err = tamis_load_text(t, NULL, text, strlen(text), NULL, NULL, NULL);
+/* A place in the chain; handles count up in a table. */
+struct place {
+	struct tamis *t;
+	unsigned at;   /* the rule in front of which a rule is inserted; 0: the end */
+	unsigned next; /* the handle that the next rule gets */
+};
 
-	*us = (double)(bench_ran() - start) / 1e3;
-	return !err;
+/* Even ones insert a rule, odd ones delete it. */
+static int change(void *ctx, size_t i)
+{
+	struct place *p = ctx;
+	char text[128];
+
+	if (i & 1)
+		snprintf(text, sizeof(text), "delete rule ip t c handle %u", p->next++);
+	else if (p->at)
+		snprintf(text, sizeof(text),
+			 "insert rule ip t c handle %u ip saddr 192.0.2.%u udp dport 53 drop",
+			 p->at, (unsigned)i / 2 & 255);
+	else
+		snprintf(text, sizeof(text),
+			 "add rule ip t c ip saddr 192.0.2.%u udp dport 53 drop",
+			 (unsigned)i / 2 & 255);
+	return tamis_load_text(p->t, NULL, text, strlen(text), NULL, NULL, NULL);
 }
 
-static void report_change(const char *figure, double *us)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s, median", figure);
-	bench_row("one of 100K rules", name, "tamis", bench_median(us, CHANGES), "us");
-	snprintf(name, sizeof(name), "%s, 99th percentile", figure);
-	bench_row("one of 100K rules", name, "tamis", bench_quantile(us, CHANGES, 0.99), "us");
-	snprintf(name, sizeof(name), "%s, longest", figure);
-	bench_row("one of 100K rules", name, "tamis", us[CHANGES - 1], "us");
-}
-
-/*
- * Handles count up in a table: the first rule of the chain has that behind the sets, chains and
- * their rules, and each new one the next.
- */
+/* The first rule of the chain has the handle behind the sets, chains and their rules. */
 void bench_eval_change(void)
 {
-	static const char *const places[] = {"front", "middle", "end"};
-	static double insert[CHANGES], delete[CHANGES];
-	unsigned first = SETS + 2 * CHAINS + 2, next = first + RULES;
-	struct tamis *t;
+	enum { FIRST = SETS + 2 * CHAINS + 2 };
+	static const struct {
+		const char *name;
+		unsigned at;
+	} places[] = {{"front", FIRST}, {"middle", FIRST + RULES / 2}, {"end", 0}};
+	struct place p = {.next = FIRST + RULES};
 	uint64_t start = bench_ran();
+	int err = 0;
 
-	t = load_large();
-	if (!t)
+	p.t = load_large();
+	if (!p.t)
 		return;
 	bench_row("one of 100K rules", "load of all", "tamis", (double)(bench_ran() - start) / 1e6,
 		  "ms");
-	for (unsigned k = 0; k < ARRAY_SIZE(places); k++) {
-		char text[128], figure[32];
+	for (unsigned k = 0; k < ARRAY_SIZE(places) && !err; k++) {
+		char subject[32];
 
-		for (unsigned i = 0; i < CHANGES; i++) {
-			unsigned at = k == 0 ? first : first + RULES / 2;
-
-			if (k < 2)
-				snprintf(text, sizeof(text),
-					 "insert rule ip t c handle %u ip saddr 192.0.2.%u udp "
-					 "dport 53 drop",
-					 at, i & 255);
-			else
-				snprintf(text, sizeof(text),
-					 "add rule ip t c ip saddr 192.0.2.%u udp dport 53 drop",
-					 i & 255);
-			if (!command(t, text, &insert[i]))
-				goto end;
-			snprintf(text, sizeof(text), "delete rule ip t c handle %u", next++);
-			if (!command(t, text, &delete[i]))
-				goto end;
-		}
-		snprintf(figure, sizeof(figure), "insert, %s", places[k]);
-		report_change(figure, insert);
-		snprintf(figure, sizeof(figure), "delete, %s", places[k]);
-		report_change(figure, delete);
+		snprintf(subject, sizeof(subject), "one of 100K, %s", places[k].name);
+		p.at = places[k].at;
+		err = bench_updates(subject, "tamis", CHANGES, change, &p);
+		if (err)
+			bench_skip(subject, strerror(-err));
+		else
+			bench_target(subject, bench_value(subject, "update, median", "tamis"), 50,
+				     "us");
 	}
-end:
-	tamis_free(t);
+	tamis_free(p.t);
 }

@@ -25,6 +25,7 @@ static const struct noun {
 	{"sets", "growth", bench_growth},      {"sets", "load", bench_load},
 	{"sets", "interval", bench_interval},  {"sets", "interval_map", bench_interval_map},
 	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
+	{"eval", "few", bench_eval_few},       {"eval", "names", bench_eval_names},
 	{"eval", "change", bench_eval_change}, {"acl", "context", bench_context},
 };
 

@@ -42,7 +42,9 @@ struct tamis_config {
 	uint64_t seed; /* behind `numgen random`, `meta random` and hashes without a seed: equal
 			  seeds give equal answers. Tables that packets reach have secrets of
 			  their own. */
-	bool walk; /* every chain rule by rule, as a reference: the answers are the same */
+	/* Every chain rule by rule; every chain and burst by classifiers, however small. For
+	 * references and measurements: the answers are the same. */
+	bool walk, classify;
 	int32_t utc_offset; /* where `meta hour` and `meta day` are: seconds east of Greenwich */
 };
 

@@ -22,7 +22,11 @@ enum { NEED_EXACT = 1, NEED_CONNTRACK = 2, NEED_ORDER = 4 };
 
 enum { WALKED_LEVELS = 12 };
 
+enum { CACHE_LINE = 64 };
+
+/* What packets touch that find it is in the first cache line. */
 struct compiled_rule {
+	_Alignas(CACHE_LINE) struct prog_rule_stats stats;
 	struct prog_rule pub; /* rule: a struct model_rule */
 	struct compiled_rule *prev;
 	struct compiled_program *program;
@@ -33,11 +37,12 @@ struct compiled_rule {
 	uint8_t levels;		  /* of the list of walked rules; 0: not in it */
 	struct prog_rule **above; /* from the second level on */
 	struct prog_op *rest;
-	struct prog_rule_stats stats;
 	struct arena arena;
 	VEC(struct set *) sets; /* anonymous ones */
 	VEC(struct state_template *) templates;
 };
+
+_Static_assert(offsetof(struct compiled_rule, pub.verdict) < CACHE_LINE, "the first line");
 
 struct compiled_program {
 	struct program pub; /* chain: a struct model_chain */

@@ -175,6 +175,7 @@ static int place(struct compile *c, struct compiled_rule *r, struct cls_entry *b
 		r->pub.rest = r->rest = rc.rest;
 		r->pub.n_rest = rc.n_rest;
 		r->pub.alone = is_alone(&rc);
+		r->pub.verdict = r->pub.alone ? rc.rest[0].verdict.code : PV_CONTINUE;
 		rc.rest = NULL;
 	}
 	rule_conditions_free(&rc);

@@ -241,7 +241,7 @@ static int classifiers_begin(struct compile *c)
 	for (size_t k = 0; k < c->changes.touched.n && !err; k++) {
 		struct compiled_program *p = c->changes.touched.items[k];
 
-		if (p->classifier || p->n_rules < CLASSIFY_RULES)
+		if (p->classifier || p->n_rules < (c->config.classify ? 1 : CLASSIFY_RULES))
 			continue;
 		err = classify_begin(c, p);
 		p->begun = !err;

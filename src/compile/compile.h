@@ -46,6 +46,7 @@ struct compile_note {
 struct compile_config {
 	void *arg;
 	void (*note)(void *arg, const struct compile_note *n); /* may be NULL */
+	bool classify; /* a classifier for every chain, however short */
 };
 
 int compile_new(const struct compile_config *config, struct compile **out);

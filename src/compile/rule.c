@@ -66,12 +66,13 @@ static int build_run(struct build *b)
 
 int rule_compile(struct compile *c, const struct model_rule *rule, struct compiled_rule **out)
 {
-	struct compiled_rule *r = calloc(1, sizeof(*r));
+	struct compiled_rule *r = aligned_alloc(CACHE_LINE, sizeof(*r));
 	struct build *b = calloc(1, sizeof(*b));
 	int err = -ENOMEM;
 
 	if (!r || !b)
 		goto err_free;
+	memset(r, 0, sizeof(*r));
 	r->arena = ARENA_INIT;
 	r->arena.first = RULE_ARENA_FIRST;
 	r->pub.stats = &r->stats;

@@ -237,6 +237,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		/* So that what is told comes packet by packet. */
 		.exact = t->trace || t->log,
 		.walk = t->walk,
+		.classify = t->classify,
 	};
 
 	if (!b->b.n)

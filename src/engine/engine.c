@@ -67,6 +67,7 @@ int tamis_new(const struct tamis_config *config, struct tamis **out)
 	if (!config)
 		config = &plain;
 	t->walk = config->walk;
+	t->classify = notes.classify = config->classify;
 	t->env = (struct lang_env){.arg = t,
 				   .ifindex = env_ifindex,
 				   .ifname = env_ifname,

@@ -36,7 +36,7 @@ struct tamis {
 	struct ct_table *ct;
 	struct acl_path *acl; /* NULL until there is one to ask for */
 	enum tamis_path path;
-	bool walk;
+	bool walk, classify;
 	uint64_t now; /* of the latest packet or load */
 
 	struct strbuf *notes; /* where a load's notes go */

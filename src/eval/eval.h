@@ -96,7 +96,9 @@ struct eval_input {
 	const struct eval_ops *ops;
 	burst_mask trace; /* packets that are traced from the start */
 	bool exact;
-	bool walk; /* all rules one after the other, without classifiers: the same answers */
+	/* All rules one after the other, without classifiers; with classifiers, however few the
+	 * rules are: the same answers. */
+	bool walk, classify;
 };
 
 /* Every packet of input->mask is in exactly one of the first six. */

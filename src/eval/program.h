@@ -337,17 +337,19 @@ struct prog_rule_stats {
 	uint64_t epoch;
 };
 
+/* What a packet touches that the classifier found a rule for comes first. */
 struct prog_rule {
-	struct prog_rule *next;
-	uint64_t from, to;		      /* in force in the versions from <= v < to */
-	const struct cls_entry *first, *last; /* NULL: the chain has no classifier */
+	struct prog_rule_stats *stats;
+	const struct cls_entry *last; /* NULL: the chain has no classifier */
 	const struct prog_op *rest;
 	uint32_t n_rest;
-	bool alone; /* `rest` is one accept, drop or return */
-	struct prog_rule *next_walked;
+	bool alone;	 /* `rest` is one accept, drop or return, which is ... */
+	uint8_t verdict; /* enum prog_verdict */
+	const struct cls_entry *first;
+	struct prog_rule *next, *next_walked;
+	uint64_t from, to; /* in force in the versions from <= v < to */
 	uint32_t n_ops;
 	const struct prog_op *ops;
-	struct prog_rule_stats *stats;
 	const void *rule; /* the model's, for reports and traces */
 	uint64_t handle;
 };

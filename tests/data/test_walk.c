@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_walk: rulesets of others over captures of others, once with classifiers and once rule by
- * rule, once in bursts and once packet by packet: what becomes of every packet, and what every
- * rule, chain and set counted, is the same.
+ * rule, once for short chains too, once in bursts and once packet by packet: what becomes of every
+ * packet, and what every rule, chain and set counted, is the same.
  *
  * The rulesets are all files of $TAMIS_DATA/rulesets and $TAMIS_DATA/rulesets-json that load. The
  * packets are the first of every capture of $TAMIS_DATA/pcaps, one capture after the other, so that
@@ -175,9 +175,9 @@ static void log_line(void *arg, const struct tamis_log *e)
 }
 
 /* 0, or the error of the load. */
-static int side_open(struct side *s, const char *ruleset, bool walk, bool log)
+static int side_open(struct side *s, const char *ruleset, bool walk, bool classify, bool log)
 {
-	struct tamis_config config = {.seed = SEED, .walk = walk};
+	struct tamis_config config = {.seed = SEED, .walk = walk, .classify = classify};
 	struct tamis_load_options options = {.now = packets.items[0].p.time};
 	const char *dirs[2] = {NULL, NULL};
 	char *dir = strdup(ruleset), *messages = NULL;
@@ -335,6 +335,7 @@ static bool same(struct side s[2], const char *ruleset)
 struct way {
 	bool log;	 /* somebody hears of log lines, on both sides */
 	bool walk, each; /* the second side: rule by rule, packet by packet */
+	bool classify;	 /* the first: classifiers for short chains too */
 };
 
 static bool compare(struct side s[2], const char *ruleset, const struct way *way, struct tally *all)
@@ -376,9 +377,10 @@ static void compare_all(struct way way)
 
 	for (size_t k = 0; k < rulesets.n; k++) {
 		struct side s[2];
-		int err = side_open(&s[0], rulesets.items[k], false, way.log);
+		int err = side_open(&s[0], rulesets.items[k], false, way.classify, way.log);
 
-		assert_int_equal(side_open(&s[1], rulesets.items[k], way.walk, way.log), err);
+		assert_int_equal(side_open(&s[1], rulesets.items[k], way.walk, false, way.log),
+				 err);
 		if (err) {
 			all.refused++;
 		} else {
@@ -410,6 +412,11 @@ static void test_walk_in_bursts(void **state)
 	compare_all((struct way){.walk = true});
 }
 
+static void test_short_chains(void **state)
+{
+	compare_all((struct way){.walk = true, .classify = true});
+}
+
 static void test_one_by_one(void **state)
 {
 	compare_all((struct way){.each = true});
@@ -420,6 +427,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walk_with_log),
 		cmocka_unit_test(test_walk_in_bursts),
+		cmocka_unit_test(test_short_chains),
 		cmocka_unit_test(test_one_by_one),
 	};
 	const char *env = getenv("TAMIS_DATA"), *root = getenv("TAMIS_SOURCE_ROOT");

@@ -44,7 +44,7 @@ struct world {
 	struct burst burst;
 	uint8_t copies[BURST_MAX][512];
 	struct strbuf logs;
-	bool walk, exact;
+	bool walk, classify, exact;
 };
 
 static inline void note(void *arg, const struct compile_note *n)
@@ -55,7 +55,8 @@ static inline void note(void *arg, const struct compile_note *n)
 
 static inline void world_init(struct world *w, bool walk, bool exact)
 {
-	struct compile_config config = {NULL, note};
+	bool classify = !walk && chance(50);
+	struct compile_config config = {NULL, note, classify};
 	struct ct_config flows;
 
 	ct_config_default(&flows);
@@ -64,6 +65,7 @@ static inline void world_init(struct world *w, bool walk, bool exact)
 	assert_int_equal(eval_new(1, &w->ev), 0);
 	assert_int_equal(ct_table_new(&flows, &w->ct), 0);
 	w->walk = walk;
+	w->classify = classify;
 	w->exact = exact;
 }
 
@@ -124,6 +126,7 @@ static inline void world_run(struct world *w, const struct packet *packets, cons
 				.ops = &ops,
 				.exact = w->exact,
 				.walk = w->walk,
+				.classify = w->classify,
 				.mask = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1};
 
 	w->burst.n = n;
