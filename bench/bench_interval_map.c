@@ -4,15 +4,18 @@
  * has an element behind each range.
  *
  * Prefixes have random lengths; what would lie over another element is drawn again. Half of the
- * keys looked up are random, half lie in an element.
+ * keys looked up are random, half lie in an element. Beside the IPv4 maps rte_fib, with the same
+ * prefixes, keys and results.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <rte_fib.h>
+
 #include "bench.h"
 #include "set/set.h"
 
-enum { KEYS = 1 << 19, KEY_MOST = 16, BURST = 64, UPDATES = 10000 };
+enum { KEYS = 1 << 19, KEY_MOST = 16, BURST = 64, UPDATES = 10000, NOTHING = 0xffff };
 
 struct range {
 	uint8_t lo[KEY_MOST], hi[KEY_MOST];
@@ -89,10 +92,76 @@ static struct set *load(struct input *in)
 	return s;
 }
 
+/* --- rte_fib -------------------------------------------------------------------------------- */
+
+static unsigned prefix_len(const struct range *r)
+{
+	return 32 - (unsigned)__builtin_popcount(be32_load(r->lo) ^ be32_load(r->hi));
+}
+
+static struct rte_fib *fib_load(const struct input *in)
+{
+	struct rte_fib_conf conf = {.type = RTE_FIB_DIR24_8,
+				    .default_nh = NOTHING,
+				    .max_routes = (int)in->n + 16,
+				    .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 1 << 20}};
+	if (in->len != 4 || !in->map || bench_dpdk())
+		return NULL;
+	struct rte_fib *f = rte_fib_create("bench", 0, &conf);
+	for (size_t i = 0; f && i < in->n; i++)
+		if (rte_fib_add(f, be32_load(in->r[i].lo), (uint8_t)prefix_len(&in->r[i]), 1)) {
+			rte_fib_free(f);
+			return NULL;
+		}
+	return f;
+}
+
+static uint64_t fib_look(struct rte_fib *f, const uint32_t *addresses)
+{
+	uint64_t hits = 0, next[BURST];
+
+	for (unsigned i = 0; i < KEYS; i += BURST) {
+		rte_fib_lookup_bulk(f, (uint32_t *)addresses + i, next, BURST);
+		for (unsigned k = 0; k < BURST; k++)
+			hits += next[k] != NOTHING;
+	}
+	return hits;
+}
+
+/* The same as lookups() did; what it found. */
+static void fib_lookups(const struct input *in, const uint8_t *keys, uint64_t found)
+{
+	struct rte_fib *f = fib_load(in);
+	uint32_t *addresses = malloc(KEYS * sizeof(*addresses));
+	double v[BENCH_RUNS];
+	uint64_t hits = 0;
+
+	for (size_t i = 0; f && i < KEYS; i++)
+		addresses[i] = be32_load(keys + 4 * i);
+	for (unsigned run = 0; f && run < BENCH_RUNS; run++) {
+		uint64_t start = bench_ran();
+		hits = fib_look(f, addresses);
+		v[run] = (double)(bench_ran() - start) / KEYS;
+	}
+	if (f) {
+		double theirs = bench_median(v, BENCH_RUNS);
+		char what[64];
+		bench_row(in->name, "lookup, burst of 64", "rte_fib", theirs, "ns");
+		if (hits != found)
+			bench_row(in->name, "share of hits", "rte_fib", (double)hits / KEYS, "");
+		snprintf(what, sizeof(what), "%s, lookup, burst of 64", in->name);
+		bench_target(what, bench_value(in->name, "lookup, burst of 64", "tamis") / theirs,
+			     2.5, "x rte_fib");
+	}
+	rte_fib_free(f);
+	free(addresses);
+}
+
 static void lookups(struct input *in, struct set *s)
 {
 	uint8_t *keys = malloc((size_t)KEYS * in->len);
 	double burst[BENCH_RUNS], single[BENCH_RUNS];
+	uint64_t found = 0;
 	static const uint64_t now[BURST];
 	struct set_elem *hit[BURST];
 
@@ -105,8 +174,10 @@ static void lookups(struct input *in, struct set *s)
 	}
 	for (unsigned run = 0; run < BENCH_RUNS; run++) {
 		uint64_t t0 = bench_ran();
+		found = 0;
 		for (size_t i = 0; i < KEYS; i += BURST)
-			set_lookup(s, keys + i * in->len, in->len, ~0ULL, now, hit);
+			found += (unsigned)__builtin_popcountll(
+				set_lookup(s, keys + i * in->len, in->len, ~0ULL, now, hit));
 		uint64_t t1 = bench_ran();
 		for (size_t i = 0; i < KEYS; i++)
 			set_lookup(s, keys + i * in->len, in->len, 1, now, hit);
@@ -117,6 +188,7 @@ static void lookups(struct input *in, struct set *s)
 	bench_row(in->name, "lookup, burst of 64", "tamis", bench_median(burst, BENCH_RUNS), "ns");
 	bench_row(in->name, "lookup, one at a time", "tamis", bench_median(single, BENCH_RUNS),
 		  "ns");
+	fib_lookups(in, keys, found);
 	free(keys);
 }
 

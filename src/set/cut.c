@@ -74,6 +74,14 @@ static int make_pieces(struct set *s, const elem_vec *in, const uint8_t *lo, con
 	return err;
 }
 
+/* Of two that end together the one that was given longer. */
+static bool outlives(const struct set_elem *piece, const struct set_elem *twin)
+{
+	return elem_expires(twin) < elem_expires(piece) ||
+	       (elem_expires(twin) == elem_expires(piece) &&
+		elem_timeout(twin) < elem_timeout(piece));
+}
+
 /* Puts a piece in; where there is such an element already, the longer life of both counts. */
 static void place(struct set *s, struct set_elem *piece, uint64_t now)
 {
@@ -82,7 +90,7 @@ static void place(struct set *s, struct set_elem *piece, uint64_t now)
 	struct set_elem *twin = s->ops->find(s, k.lo, k.hi);
 
 	if (twin && elem_live(twin, now)) {
-		if (elem_expires(twin) < elem_expires(piece)) {
+		if (outlives(piece, twin)) {
 			journal_lifetime(s, twin);
 			elem_set_lifetime(s, twin, piece->timeout, piece->expires);
 		}

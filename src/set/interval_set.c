@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interval_set: ranges of one field, in an interval_tree and a slot_table.
+ * interval_set: ranges of one field, in an interval_tree, an interval_forest and a slot_table.
  *
  * Live ranges are apart from each other, but for auto_merge sets, which hold what was added as it
  * was added. Among several that hold a key the one with the highest lo, and of those the narrowest,
@@ -11,11 +11,14 @@
  * the bare elements, its outer ones those in the tree. Where keys have 4 bytes it is made when the
  * set has grown a little: below that the tree is smaller and no slower.
  *
- * Both have versions. One is opened by a transaction, or with desc.rcu by the first change: readers
+ * Other sets with keys of 4 bytes have a forest, made then too: it has the elements that lie within
+ * a slot, page by page as they come to be many, the tree has the rest.
+ *
+ * All have versions. One is opened by a transaction, or with desc.rcu by the first change: readers
  * look at the view before until interval_publish() stores the pointer to the next. A rollback takes
  * the version before back, whole.
  */
-#include "set/interval_tree.h"
+#include "set/interval_forest.h"
 #include "set/set_internal.h"
 #include "set/slot_table.h"
 
@@ -27,6 +30,7 @@ struct interval_view {
 	const struct interval_node *tree;
 	const struct slot_table *slots; /* or NULL */
 	const struct slot_root *root;
+	const struct forest_root *forest; /* or NULL */
 };
 
 static inline unsigned words_of(const struct set *s)
@@ -62,6 +66,11 @@ static inline struct slot_range range_of(const struct set *s, const uint8_t *lo,
 static inline struct slot_range elem_range(const struct set *s, struct set_elem *e)
 {
 	return range_of(s, elem_lo(e), elem_hi(s, e));
+}
+
+static struct forest_range forest_range(const struct set *s, const uint8_t *lo, const uint8_t *hi)
+{
+	return (struct forest_range){key_number(s, lo), key_number(s, hi)};
 }
 
 static bool merging(const struct set *s)
@@ -153,6 +162,9 @@ static void interval_begin(struct set *s)
 	st->slots_before = st->slots;
 	if (st->slots)
 		slot_table_begin(st->slots);
+	st->forest_before = st->forest;
+	if (st->forest)
+		interval_forest_begin(st->forest);
 }
 
 static struct interval_view view_make(const struct set *s)
@@ -160,7 +172,9 @@ static struct interval_view view_make(const struct set *s)
 	const struct set_store *st = &s->store;
 	return (struct interval_view){.tree = st->tree.root,
 				      .slots = st->slots,
-				      .root = st->slots ? slot_table_root(st->slots) : NULL};
+				      .root = st->slots ? slot_table_root(st->slots) : NULL,
+				      .forest =
+					      st->forest ? interval_forest_root(st->forest) : NULL};
 }
 
 static inline struct interval_view *view_of(struct rcu_head *head)
@@ -173,7 +187,8 @@ static void view_show(struct set *s)
 	struct interval_view *old = view_of(s->view), *new = view_of(s->next_view);
 	struct interval_view v = view_make(s);
 
-	if (old ? old->tree == v.tree && old->root == v.root : !v.tree && !v.slots)
+	if (old ? old->tree == v.tree && old->root == v.root && old->forest == v.forest
+		: !v.tree && !v.slots)
 		return;
 	*new = v;
 	s->next_view = NULL;
@@ -191,6 +206,8 @@ static void interval_publish(struct set *s)
 	interval_tree_commit(&st->tree, s->desc.rcu);
 	if (st->open && st->slots)
 		slot_table_commit(st->slots, s->desc.rcu);
+	if (st->forest)
+		interval_forest_commit(st->forest, s->desc.rcu);
 	st->open = false;
 }
 
@@ -206,6 +223,11 @@ static void interval_revert(struct set *s)
 	st->slots = st->slots_before;
 	if (st->slots)
 		slot_table_revert(st->slots);
+	if (st->forest != st->forest_before)
+		interval_forest_free(st->forest);
+	st->forest = st->forest_before;
+	if (st->forest)
+		interval_forest_revert(st->forest);
 	st->open = false;
 }
 
@@ -242,16 +264,22 @@ static void fill(void *ctx, struct set_elem *e)
 		slot_table_add(f->t, r);
 }
 
+/* Whatever else an element has: in this set all have memory of their own. */
+static bool elements_are_records(const struct set *s)
+{
+	const struct set_desc *d = &s->desc;
+	return d->timeout || d->data_len || (d->ext_new && d->ext_ctx);
+}
+
 /* Makes the table if it is time for it. */
 static int table_make(struct set *s, size_t more)
 {
 	struct set_store *st = &s->store;
-	const struct set_desc *d = &s->desc;
 
-	if (st->slots || s->key_len == 3 || s->key_len > 4 || d->timeout || d->data_len ||
-	    (d->ext_new && d->ext_ctx) || (s->key_len == 4 && st->n + more <= TREE_ALONE_MOST))
+	if (st->slots || s->key_len == 3 || s->key_len > 4 || elements_are_records(s) ||
+	    (s->key_len == 4 && st->n + more <= TREE_ALONE_MOST))
 		return 0;
-	struct filling f = {s, slot_table_new(s->key_len, merging(s), d->rcu), 0};
+	struct filling f = {s, slot_table_new(s->key_len, merging(s), s->desc.rcu), 0};
 	if (!f.t)
 		return -ENOMEM;
 	if (st->open)
@@ -264,6 +292,111 @@ static int table_make(struct set *s, size_t more)
 	return f.err;
 }
 
+/* --- the forest ----------------------------------------------------------------------------- */
+
+static void count_loose(void *ctx, struct set_elem *e)
+{
+	struct set *s = ctx;
+	interval_forest_loose(s->store.forest, forest_range(s, elem_lo(e), elem_hi(s, e)), 1);
+}
+
+/* Makes the forest if it is time for it. */
+static int forest_make(struct set *s, size_t more)
+{
+	struct set_store *st = &s->store;
+
+	if (st->forest || s->key_len != 4 || !elements_are_records(s) ||
+	    st->n + more <= TREE_ALONE_MOST)
+		return 0;
+	st->forest = interval_forest_new();
+	if (!st->forest)
+		return -ENOMEM;
+	if (st->open)
+		interval_forest_begin(st->forest);
+	interval_tree_each(st->tree.root, words_of(s), count_loose, s);
+	return 0;
+}
+
+typedef VEC(struct forest_item) item_vec;
+
+struct taking {
+	const struct set *s;
+	item_vec items;
+};
+
+static int take_within(void *ctx, struct set_elem *e)
+{
+	struct taking *t = ctx;
+	struct forest_item item = {forest_range(t->s, elem_lo(e), elem_hi(t->s, e)), e};
+	return item.r.lo >> 16 == item.r.hi >> 16 ? vec_push(&t->items, item) : 0;
+}
+
+/* The elements of the range's page move to the forest; memory for n more changes of the tree. */
+static int page_open(struct set *s, struct forest_range r, size_t n)
+{
+	struct set_store *st = &s->store;
+	struct taking t = {.s = s};
+	uint8_t lo[4], hi[4];
+
+	be32_store(lo, r.lo & 0xff000000);
+	be32_store(hi, r.lo | 0x00ffffff);
+	int err = tree_overlapping(s, lo, hi, 0, take_within, &t);
+	if (!err)
+		err = interval_tree_reserve(&st->tree, words_of(s), t.items.n + n);
+	if (!err)
+		err = interval_forest_open(st->forest, r, t.items.items, t.items.n);
+	for (size_t i = 0; i < t.items.n && !err; i++) {
+		struct interval_entry out = elem_entry(s, t.items.items[i].e);
+		interval_tree_remove(&st->tree, words_of(s), &out);
+	}
+	vec_free(&t.items);
+	return err;
+}
+
+static int forest_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
+{
+	int err = forest_make(s, n);
+	struct interval_forest *f = s->store.forest;
+
+	if (err || !f)
+		return err;
+	struct forest_range r = forest_range(s, lo, hi);
+	if (interval_forest_wants(f, r, n))
+		err = page_open(s, r, n);
+	return err ? err : interval_forest_reserve(f, r, n, n);
+}
+
+/* The one of two, either NULL, that comes last in order. */
+static struct set_elem *last_of(const struct set *s, struct set_elem *a, struct set_elem *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	int c = memcmp(elem_lo(a), elem_lo(b), s->key_len);
+	if (!c)
+		c = memcmp(elem_hi(s, b), elem_hi(s, a), s->key_len);
+	return c > 0 ? a : b;
+}
+
+static uint64_t forest_lookup(const struct set *s, const struct interval_view *v,
+			      const struct interval_burst *asked, uint64_t mask)
+{
+	struct set_elem *hit[SET_BATCH_MAX], *other[SET_BATCH_MAX];
+	struct interval_burst b = *asked;
+
+	b.hit = hit;
+	uint64_t found = interval_forest_lookup(v->forest, &b, mask);
+	/* Elsewhere are wider ones that begin before: but for those that begin within a slot. */
+	bool both = b.nested && interval_forest_ragged(v->forest);
+	b.hit = other;
+	uint64_t more = interval_tree_lookup(v->tree, &b, both ? mask : mask & ~found);
+	for (uint64_t rest = asked->hit ? found | more : 0; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		struct set_elem *e = found >> i & 1 ? hit[i] : NULL;
+		asked->hit[i] = more >> i & 1 ? last_of(s, e, other[i]) : e;
+	}
+	return found | more;
+}
+
 /* --- set_ops -------------------------------------------------------------------------------- */
 
 static struct set_elem *interval_find(const struct set *s, const uint8_t *lo, const uint8_t *hi)
@@ -273,6 +406,9 @@ static struct set_elem *interval_find(const struct set *s, const uint8_t *lo, co
 
 	if (t && slot_table_find(t, range_of(s, lo, hi)))
 		return bare_handle(range_of(s, lo, hi));
+	const struct interval_forest *f = s->store.forest;
+	if (f && interval_forest_takes(f, forest_range(s, lo, hi)))
+		return interval_forest_find(interval_forest_root(f), forest_range(s, lo, hi));
 	return interval_tree_find(s->store.tree.root, words_of(s), &in.lo, &in.hi);
 }
 
@@ -286,6 +422,9 @@ static struct set_elem *view_match(const struct set *s, const struct interval_vi
 		return NULL;
 	interval_key_make(key, s->key_len, &k);
 	struct set_elem *e = interval_tree_last_holding(v->tree, words_of(s), &k, now);
+	if (v->forest)
+		return last_of(s, e,
+			       interval_forest_last_holding(v->forest, key_number(s, key), now));
 	if (!v->slots || !slot_table_last_holding(v->slots, v->root, key_number(s, key), &r))
 		return e;
 	if (e && merging(s)) {
@@ -322,6 +461,9 @@ static struct set_elem *interval_conflict(const struct set *s, const uint8_t *lo
 		return NULL;
 	if (s->store.slots)
 		slot_table_overlapping(s->store.slots, range_of(s, lo, hi), take_first_bare, &e);
+	if (!e && s->store.forest)
+		interval_forest_overlapping(interval_forest_root(s->store.forest),
+					    forest_range(s, lo, hi), now, take_first, &e);
 	if (!e)
 		tree_overlapping(s, lo, hi, now, take_first, &e);
 	return e;
@@ -338,7 +480,8 @@ static uint64_t interval_lookup(const struct set *s, const uint8_t *keys, size_t
 		if (shown) /* but for its head, which is the writer's */
 			v = (struct interval_view){.tree = shown->tree,
 						   .slots = shown->slots,
-						   .root = shown->root};
+						   .root = shown->root,
+						   .forest = shown->forest};
 	} else {
 		v = view_make(s);
 	}
@@ -349,8 +492,10 @@ static uint64_t interval_lookup(const struct set *s, const uint8_t *keys, size_t
 					   .now = now,
 					   .nested = merging(s),
 					   .timed = s->desc.timeout,
+					   .loaded = s->desc.data_len || s->desc.ext_ctx,
 					   .hit = hit};
-		return interval_tree_lookup(v.tree, &b, mask);
+		return v.forest ? forest_lookup(s, &v, &b, mask)
+				: interval_tree_lookup(v.tree, &b, mask);
 	}
 	uint64_t found = slot_table_lookup(v.slots, v.root, keys, stride, mask);
 	for (uint64_t rest = hit ? found : 0; rest; rest &= rest - 1) {
@@ -369,6 +514,8 @@ static int interval_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi,
 		err = table_make(s, n);
 	if (!err && s->store.slots)
 		err = slot_table_reserve(s->store.slots, range_of(s, lo, hi), n);
+	if (!err)
+		err = forest_reserve(s, lo, hi, n);
 	return err;
 }
 
@@ -383,6 +530,9 @@ static int interval_reserve_take(struct set *s, struct set_elem *e, size_t n)
 		err = interval_tree_reserve(&s->store.tree, words_of(s), n);
 	if (!err && t)
 		err = slot_table_reserve_take(t, elem_range(s, e), n);
+	if (!err && s->store.forest)
+		err = interval_forest_reserve(s->store.forest,
+					      forest_range(s, elem_lo(e), elem_hi(s, e)), 0, n);
 	return err;
 }
 
@@ -393,6 +543,15 @@ static void interval_insert(struct set *s, struct set_elem *e)
 	if (elem_is_bare(e)) {
 		slot_table_put(t, bare_range(e));
 		return;
+	}
+	struct interval_forest *f = s->store.forest;
+	if (f) {
+		struct forest_range r = forest_range(s, elem_lo(e), elem_hi(s, e));
+		if (interval_forest_takes(f, r)) {
+			interval_forest_insert(f, r, e);
+			return;
+		}
+		interval_forest_loose(f, r, 1);
 	}
 	struct interval_entry in = elem_entry(s, e);
 	interval_tree_insert(&s->store.tree, words_of(s), &in);
@@ -408,6 +567,15 @@ static void interval_remove(struct set *s, struct set_elem *e)
 	if (elem_is_bare(e)) {
 		slot_table_take(t, bare_range(e), &others);
 		return;
+	}
+	struct interval_forest *f = s->store.forest;
+	if (f) {
+		struct forest_range r = forest_range(s, elem_lo(e), elem_hi(s, e));
+		if (interval_forest_takes(f, r)) {
+			interval_forest_remove(f, r);
+			return;
+		}
+		interval_forest_loose(f, r, -1);
 	}
 	struct interval_entry out = elem_entry(s, e);
 	interval_tree_remove(&s->store.tree, words_of(s), &out);
@@ -433,6 +601,8 @@ static void interval_each(const struct set_store *st, unsigned key_len,
 	struct visit v = {fn, ctx};
 
 	interval_tree_each(st->tree.root, interval_words(key_len), fn, ctx);
+	if (st->forest)
+		interval_forest_each(interval_forest_root(st->forest), fn, ctx);
 	if (st->slots)
 		slot_table_overlapping(st->slots, (struct slot_range){0, UINT32_MAX}, visit_bare,
 				       &v);
@@ -442,6 +612,7 @@ static void interval_store_free(struct set_store *st, unsigned key_len)
 {
 	interval_tree_free(&st->tree, interval_words(key_len));
 	slot_table_free(st->slots);
+	interval_forest_free(st->forest);
 }
 
 /* --- cuts ----------------------------------------------------------------------------------- */
@@ -473,9 +644,12 @@ int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t 
 {
 	int err = tree_overlapping(s, lo, hi, now, take_all, out);
 
-	if (err || !s->store.slots)
-		return err;
-	err = slot_table_overlapping(s->store.slots, range_of(s, lo, hi), take_all_bare, out);
+	if (!err && s->store.slots)
+		err = slot_table_overlapping(s->store.slots, range_of(s, lo, hi), take_all_bare,
+					     out);
+	if (!err && s->store.forest)
+		err = interval_forest_overlapping(interval_forest_root(s->store.forest),
+						  forest_range(s, lo, hi), now, take_all, out);
 	if (!err && out->n)
 		qsort_r(out->items, out->n, sizeof(*out->items), in_order, (void *)s);
 	return err;

@@ -187,6 +187,7 @@ static struct interval_node *node_take(struct interval_tree *t, bool leaf)
 	t->n_spare[leaf]--;
 	n->stamp = t->stamp;
 	n->n = 0;
+	n->level = 0;
 	return n;
 }
 
@@ -208,6 +209,7 @@ static struct interval_node *own(struct interval_tree *t, unsigned words, void *
 		return old;
 	struct interval_node *n = node_take(t, old->leaf);
 	n->n = old->n;
+	n->level = old->level;
 	memcpy(n->col, old->col, node_size(words, old->leaf) - sizeof(*n));
 	chain(&t->retired, old);
 	*at = n;
@@ -242,6 +244,12 @@ static void chain_free(struct interval_node **list)
 static void retired_free(struct rcu_head *head)
 {
 	free(container_of(head, struct interval_node, rcu));
+}
+
+void interval_tree_use(struct interval_tree *t, struct interval_node *root)
+{
+	t->root = root;
+	t->height = root ? root->level + 1U : 0;
 }
 
 void interval_tree_begin(struct interval_tree *t)
@@ -298,6 +306,7 @@ static struct interval_node *entry_place(struct change *c, struct interval_node 
 
 	if (left->n == FANOUT) {
 		right = node_new(c->t, left->leaf);
+		right->level = left->level;
 		/* Ascending keys leave full nodes behind. */
 		unsigned mid = *i == FANOUT ? FANOUT : FANOUT / 2;
 		entries_move(left, c->p.words, mid, right);
@@ -368,6 +377,7 @@ void interval_tree_insert(struct interval_tree *t, unsigned words, const struct 
 		return;
 	struct interval_node *root = node_new(t, false);
 	root->n = 2;
+	root->level = (uint8_t)(t->root->level + 1);
 	child_put(root, words, 0, t->root);
 	child_put(root, words, 1, right);
 	t->root = root;
@@ -513,5 +523,17 @@ static const struct interval_tree_ops *best_ops(void)
 uint64_t interval_tree_lookup(const struct interval_node *root, const struct interval_burst *b,
 			      uint64_t mask)
 {
-	return root ? best_ops()->lookup(root, b, mask) : 0;
+	const struct interval_node *roots[SET_BATCH_MAX];
+
+	if (!root)
+		return 0;
+	for (uint64_t rest = mask; rest; rest &= rest - 1)
+		roots[__builtin_ctzll(rest)] = root;
+	return best_ops()->lookup(roots, b, mask);
+}
+
+uint64_t interval_trees_lookup(const struct interval_node *const *roots,
+			       const struct interval_burst *b, uint64_t mask)
+{
+	return best_ops()->lookup(roots, b, mask);
 }

@@ -72,6 +72,8 @@ struct interval_entry {
 
 /* Room for n insertions or removals; 0 or -ENOMEM. words: of a key. */
 int interval_tree_reserve(struct interval_tree *t, unsigned words, size_t n);
+/* The tree becomes that of a root; what else it holds serves for all of them. */
+void interval_tree_use(struct interval_tree *t, struct interval_node *root);
 void interval_tree_insert(struct interval_tree *t, unsigned words, const struct interval_entry *in);
 void interval_tree_remove(struct interval_tree *t, unsigned words,
 			  const struct interval_entry *out);
@@ -112,10 +114,14 @@ struct interval_burst {
 	const uint64_t *now;
 	bool nested; /* ranges may lie over each other */
 	bool timed;  /* elements may have a lifetime */
+	bool loaded; /* elements have data or state, which will be asked for next */
 	struct set_elem **hit;
 };
 
 uint64_t interval_tree_lookup(const struct interval_node *root, const struct interval_burst *b,
 			      uint64_t mask);
+/* Each key of the mask in a tree of its own, roots[i]. */
+uint64_t interval_trees_lookup(const struct interval_node *const *roots,
+			       const struct interval_burst *b, uint64_t mask);
 
 #endif

@@ -18,6 +18,7 @@ struct interval_node {
 	uint64_t stamp;
 	uint16_t n;
 	bool leaf;
+	uint8_t level; /* of a leaf 0 */
 	uint64_t col[] __attribute__((aligned(64)));
 };
 
@@ -55,7 +56,7 @@ static inline int entry_cmp(const uint64_t *col, unsigned i, const struct interv
 struct interval_tree_ops {
 	const char *name;
 	bool (*usable)(void);
-	uint64_t (*lookup)(const struct interval_node *root, const struct interval_burst *b,
+	uint64_t (*lookup)(const struct interval_node *const *roots, const struct interval_burst *b,
 			   uint64_t mask);
 };
 

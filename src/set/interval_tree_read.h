@@ -2,10 +2,11 @@
 /*
  * interval_tree_read: the packet path of interval trees, written once, built for each kind of CPU.
  *
- * The keys of a burst go down the tree together, level by level: while one waits for its node's
- * line the others are counted on. All leaves are at one depth. In a tree whose ranges are apart the
- * last that begins at or before a key holds it or none does; where ranges are nested, or one that
- * has expired is in the way, the key goes on by itself (interval_tree_last_holding()).
+ * The keys of a burst go down together, level by level, each in its tree: while one waits for its
+ * node's line the others are counted on. All leaves of a tree are at one depth. In a tree whose
+ * ranges are apart the last that begins at or before a key holds it or none does; where ranges are
+ * nested, or one that has expired is in the way, the key goes on by itself
+ * (interval_tree_last_holding()).
  */
 #include "set/interval_tree_internal.h"
 
@@ -16,6 +17,7 @@ struct descent {
 	const struct interval_node *node[SET_BATCH_MAX];
 	uint64_t key[SET_BATCH_MAX][2]; /* longer ones are read again */
 	uint8_t at[SET_BATCH_MAX];
+	uint64_t inner[16];   /* those whose node is of a level, or above it */
 	uint64_t live, alone; /* still on its way; to be looked up by itself */
 };
 
@@ -76,9 +78,9 @@ static inline void lo_prefetch(const struct interval_node *n)
 }
 
 /* What a node says that is not the last one. */
-static void level_inner(struct descent *d)
+static void level_inner(struct descent *d, uint64_t here)
 {
-	for (uint64_t rest = d->live; rest; rest &= rest - 1) {
+	for (uint64_t rest = here; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		unsigned upto = node_upto(d, d->node[i], i);
 		d->at[i] = (uint8_t)(upto ? upto - 1 : 0);
@@ -86,7 +88,7 @@ static void level_inner(struct descent *d)
 		if (d->b->nested)
 			__builtin_prefetch(&node_max(d->node[i], d->words)[d->at[i]]);
 	}
-	for (uint64_t rest = d->live; rest; rest &= rest - 1) {
+	for (uint64_t rest = here; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		if (d->b->nested && !node_reaches(d, d->node[i], d->at[i], i)) {
 			d->live &= ~(1ULL << i);
@@ -127,27 +129,32 @@ static void level_leaf(struct descent *d, struct set_elem *found[SET_BATCH_MAX])
 		}
 		if (d->b->timed)
 			__builtin_prefetch(&found[i]->expires);
-		if (d->b->hit)
+		if (d->b->loaded && d->b->hit)
 			__builtin_prefetch(found[i]->bytes);
 	}
 }
 
-static uint64_t lookup(const struct interval_node *root, const struct interval_burst *b,
+static uint64_t lookup(const struct interval_node *const *roots, const struct interval_burst *b,
 		       uint64_t mask)
 {
 	struct descent d = {.b = b, .words = interval_words(b->key_len), .live = mask};
 	struct set_elem *found[SET_BATCH_MAX];
 	struct interval_key key;
+	unsigned top = 0;
 
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		const uint8_t *bytes = b->keys + i * b->stride;
-		d.node[i] = root;
+		d.node[i] = roots[i];
+		top = MAX(top, roots[i]->level);
+		d.inner[roots[i]->level] |= 1ULL << i;
 		d.key[i][0] = be_load(bytes, MIN(b->key_len, 8U));
 		d.key[i][1] = b->key_len > 8 ? be_load(bytes + 8, MIN(b->key_len - 8, 8U)) : 0;
 	}
-	for (const struct interval_node *n = root; !n->leaf; n = node_ptr(n, d.words)[0])
-		level_inner(&d);
+	for (; top; top--) {
+		level_inner(&d, d.inner[top] & d.live);
+		d.inner[top - 1] |= d.inner[top];
+	}
 	level_leaf(&d, found);
 	uint64_t hits = d.live;
 	for (uint64_t rest = b->timed ? d.live : 0; rest; rest &= rest - 1) {
@@ -160,7 +167,7 @@ static uint64_t lookup(const struct interval_node *root, const struct interval_b
 	for (uint64_t rest = d.alone; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		key_words(&d, i, &key);
-		found[i] = interval_tree_last_holding(root, d.words, &key, b->now[i]);
+		found[i] = interval_tree_last_holding(roots[i], d.words, &key, b->now[i]);
 		hits |= (uint64_t)(found[i] != NULL) << i;
 	}
 	for (uint64_t rest = b->hit ? hits : 0; rest; rest &= rest - 1) {

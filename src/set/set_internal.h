@@ -55,6 +55,7 @@ struct expiry {
 	uint32_t n, cap;
 };
 
+struct interval_forest;
 struct slot_table;
 struct tuple_table;
 struct tuple_view;
@@ -66,7 +67,8 @@ struct set_store {
 	struct interval_tree tree;	 /* interval */
 	struct slot_table *slots;	 /* interval; or NULL */
 	struct slot_table *slots_before; /* those of the version before the open one */
-	bool open;			 /* not hash: a version that lookups do not look at yet */
+	struct interval_forest *forest, *forest_before; /* the same */
+	bool open; /* not hash: a version that lookups do not look at yet */
 	struct tuple_table *tuples, *tuples_before; /* concatenated ranges; as slots */
 	struct set_elem *catchall;
 	struct expiry expiry;

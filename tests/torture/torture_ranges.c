@@ -221,6 +221,7 @@ static void addresses(void **state)
 static void merged(void **state)
 {
 	fight(&(struct kind){.n_fields = 1, .field_len = {4}, .auto_merge = true});
+	fight(&(struct kind){.n_fields = 1, .field_len = {4}, .auto_merge = true, .timeout = true});
 }
 
 static void map(void **state)

@@ -196,7 +196,9 @@ static inline int model_cut(struct model *m, uint64_t lo, uint64_t hi)
 		int twin = model_find(m, pieces[p].lo, pieces[p].hi);
 		if (twin < 0) {
 			m->e[m->n++] = pieces[p];
-		} else if (m->e[twin].expires < pieces[p].expires) {
+		} else if (m->e[twin].expires < pieces[p].expires ||
+			   (m->e[twin].expires == pieces[p].expires &&
+			    m->e[twin].timeout < pieces[p].timeout)) {
 			m->e[twin].expires = pieces[p].expires;
 			m->e[twin].timeout = pieces[p].timeout;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kind of set against the naive reference of set_model.h, under seeded random operations. */
+/*
+ * Every kind of set against the naive reference of set_model.h, under seeded random operations:
+ * some ten thousand a kind, or as many as TAMIS_SOAK says.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,16 +21,22 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(rng >> 20) % n;
 }
 
-/* A number at the end of a field, of two bytes if it has them. */
+/* Bits behind the numbers in keys, so that they lie far apart: of the kind that is tried. */
+static unsigned shift;
+
+/* A number at the end of a field, of two bytes if it has them; from four on with bits behind it. */
 static void put_low(uint8_t *field, unsigned len, uint32_t v)
 {
+	unsigned n = len >= 4 ? 4 : MIN(len, 2U);
+
 	memset(field, 0, len);
-	be_store(field + len - MIN(len, 2U), v, MIN(len, 2U));
+	be_store(field + len - n, len >= 4 ? v << shift : v, n);
 }
 
 static uint32_t get_low(const uint8_t *field, unsigned len)
 {
-	return (uint32_t)be_load(field + len - MIN(len, 2U), MIN(len, 2U));
+	unsigned n = len >= 4 ? 4 : MIN(len, 2U);
+	return (uint32_t)be_load(field + len - n, n) >> (len >= 4 ? shift : 0);
 }
 
 /* Few values a field, so that keys meet; its ends too. */
@@ -53,8 +62,13 @@ static void random_range(const struct set_desc *d, uint32_t spread, uint32_t wid
 	for (unsigned f = 0, at = 0; f < d->n_fields; at += d->field_len[f++]) {
 		uint32_t most = d->field_len[f] == 1 ? 255 : 65535;
 		uint32_t v = get_low(hi + at, d->field_len[f]) + rnd(width);
-		if (hi[at] != 0xff)
-			put_low(hi + at, d->field_len[f], MIN(v, most));
+		if (hi[at] == 0xff)
+			continue;
+		put_low(hi + at, d->field_len[f], MIN(v, most));
+		if (d->field_len[f] >= 4 && rnd(2)) /* up to the next number */
+			be32_store(hi + at + d->field_len[f] - 4,
+				   be32_load(hi + at + d->field_len[f] - 4) |
+					   (uint32_t)((1ULL << shift) - 1));
 	}
 	if (!rnd(40)) { /* whatever, sometimes nonsense */
 		random_key(d, spread, hi);
@@ -307,6 +321,8 @@ static void step(struct run *r)
 	case 2:
 	case 3:
 	case 4:
+		if (rnd(r->check_each)) /* of many elements few end at a time */
+			break;
 		r->now += rnd(8);
 		model_expire(r->m, r->now);
 		break;
@@ -340,6 +356,10 @@ static void step(struct run *r)
 static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps,
 		unsigned check_each)
 {
+	const char *soak = getenv("TAMIS_SOAK");
+
+	if (soak)
+		steps = (unsigned)(strtoul(soak, NULL, 10) / 3 + 1);
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct run r = {
 			.now = 1000, .spread = spread, .width = width, .check_each = check_each};
@@ -442,6 +462,29 @@ static void concat(void **state)
 	    12, 6, STEPS, 1);
 }
 
+/* Elements of more than a key in a forest: over many slots, in few, across them. */
+static void forest(void **state)
+{
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {4},
+			     .interval = true,
+			     .data_len = 4,
+			     .timeout = true,
+			     .size = 1500};
+
+	for (shift = 6; shift <= 16; shift += 5)
+		run(d, 60000, 5, 12000, 40);
+	d = (struct set_desc){.n_fields = 1,
+			      .field_len = {4},
+			      .interval = true,
+			      .auto_merge = true,
+			      .timeout = true,
+			      .size = 1500};
+	for (shift = 6; shift <= 16; shift += 5)
+		run(d, 60000, 200, 12000, 40);
+	shift = 0;
+}
+
 /* Trees of some height, and what transactions and nesting make of them. */
 static void large(void **state)
 {
@@ -471,7 +514,7 @@ int main(void)
 		cmocka_unit_test(hash),	      cmocka_unit_test(hash_map),
 		cmocka_unit_test(interval),   cmocka_unit_test(interval_map),
 		cmocka_unit_test(auto_merge), cmocka_unit_test(concat),
-		cmocka_unit_test(large),
+		cmocka_unit_test(forest),     cmocka_unit_test(large),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
