@@ -28,6 +28,7 @@ struct rcu_worker {
 
 struct rcu {
 	uint64_t epoch __attribute__((aligned(64))); /* read by workers */
+	uint64_t passed; /* all workers were quiet since this one began */
 	struct rcu_config config __attribute__((aligned(64)));
 	pthread_mutex_t lock;
 	struct rcu_worker *workers;
@@ -290,6 +291,27 @@ static int wait_for(struct rcu *r, uint64_t epoch, uint64_t deadline)
 			return err;
 		nanosleep(&step, NULL);
 	}
+}
+
+uint64_t rcu_mark(struct rcu *r)
+{
+	/* A change of the epoch's word: what was done before is seen by who sees the next epoch. */
+	return r ? __atomic_fetch_add(&r->epoch, 0, __ATOMIC_SEQ_CST) + 1 : 1;
+}
+
+bool rcu_passed(struct rcu *r, uint64_t mark)
+{
+	if (!r || __atomic_load_n(&r->passed, __ATOMIC_ACQUIRE) >= mark)
+		return true;
+	if (pthread_mutex_trylock(&r->lock))
+		return false;
+	if (r->epoch < mark)
+		advance(r);
+	bool yes = all_quiet_since(r, mark);
+	if (yes && r->passed < mark)
+		__atomic_store_n(&r->passed, mark, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&r->lock);
+	return yes;
 }
 
 int rcu_admit(struct rcu *r, uint64_t deadline)

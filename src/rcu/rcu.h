@@ -83,6 +83,13 @@ bool rcu_crowded(struct rcu *r);
 /* Waits until the deferred memory is below the high-water mark: 0, or -EAGAIN after the deadline.
  */
 int rcu_admit(struct rcu *r, uint64_t deadline);
+/*
+ * For memory that is used again without being freed: a mark, and whether every worker that could
+ * have looked at what went out of reach before the mark was taken has been quiet since. Neither
+ * waits for anything; a mark is never 0. Without a domain all is passed.
+ */
+uint64_t rcu_mark(struct rcu *r);
+bool rcu_passed(struct rcu *r, uint64_t mark);
 /* Waits until every worker was quiet once: 0, or -EAGAIN after the deadline (UINT64_MAX: none). */
 int rcu_wait(struct rcu *r, uint64_t deadline);
 

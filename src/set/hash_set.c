@@ -138,7 +138,7 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	struct set_elem *e = NULL;
 	if (s->desc.size && hash_table_count(s->store.table) >= s->desc.size)
 		return -ENFILE;
-	int err = journal_key(s, pos->key);
+	int err = s->open ? journal_key(s, pos->key) : 0;
 	if (!err && (s->desc.data_len || item->comment || state))
 		err = elem_make(s, pos->key, pos->key, item->data, item->comment,
 				item->template ? item->template : s->desc.ext_ctx, now, &e);
@@ -222,7 +222,7 @@ int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 
 	if (err < 0)
 		return err;
-	err = err ? journal_key(s, key) : -ENOENT;
+	err = !err ? -ENOENT : s->open ? journal_key(s, key) : 0;
 	if (err)
 		hash_table_unlock(&pos);
 	else

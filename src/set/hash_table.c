@@ -50,8 +50,7 @@ static void free_records(struct hash_table *t, struct hash_segment *seg)
 	uint64_t *record = seg->column[HASH_RECORD];
 
 	for (unsigned b = 0; record && b < seg->n_buckets; b++) {
-		uint32_t head = seg->bucket[b].head;
-		uint32_t there = (head | head >> VIEW_SHIFT) & VIEW_BITS;
+		uint32_t there = head_kept(seg->bucket[b].head);
 		for (; there; there &= there - 1) {
 			uint64_t r = record[b * SLOTS + (unsigned)__builtin_ctz(there)];
 			if (r)
@@ -94,20 +93,29 @@ uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size
 
 /* --- one key -------------------------------------------------------------------------------- */
 
-struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
+static inline struct hash_segment *lock_at(struct hash_table *t, const struct hash_root *root,
+					   uint64_t at)
 {
-	for (;;) {
-		struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	for (;; root = LOAD_ACQUIRE(&t->root)) {
 		uint64_t entry = entry_load(root, at);
 		struct hash_segment *seg = entry_segment(entry);
-		/* All the lines that are needed at once, not one after the other. */
-		__builtin_prefetch(&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))], 1);
-		__builtin_prefetch(seg->fill, 1);
-		spin_lock(&seg->lock);
+		unsigned n_buckets = (unsigned)(entry >> ENTRY_SHIFT);
+		/* All the lines that may be needed at once, not one after the other. */
+		__builtin_prefetch(&seg->bucket[home_of(at, n_buckets)], 1);
+		__builtin_prefetch(&seg->bucket[second_of(at, n_buckets)], 1);
+		if (!t->config.rcu)
+			seg->lock = 1; /* one thread */
+		else
+			spin_lock(&seg->lock);
 		if (!seg->retired)
 			return seg;
 		spin_unlock(&seg->lock);
 	}
+}
+
+struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
+{
+	return lock_at(t, LOAD_ACQUIRE(&t->root), at);
 }
 
 uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot)
@@ -135,30 +143,13 @@ static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
 	return out;
 }
 
-static bool find(struct hash_pos *pos)
-{
-	struct hash_segment *seg = pos->seg;
-	unsigned b = home_of(pos->at, seg->n_buckets), shift = pos->t->next_shift;
-	uint32_t head = seg->bucket[b].head;
-	uint32_t m = slots_of(pos, b, head >> shift);
-
-	if (!m && head & OVERFLOWED) {
-		b = second_of(pos->at, seg->n_buckets);
-		m = slots_of(pos, b, seg->bucket[b].head >> shift);
-	}
-	if (!m)
-		return false;
-	pos->slot = b * SLOTS + (unsigned)__builtin_ctz(m);
-	return true;
-}
-
-static void pos_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+static inline void pos_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
 {
 	for (;;) {
 		struct hash_root *root = LOAD_ACQUIRE(&t->root);
 		struct hash_place place = t->ops->place(&root->key, key, t->key_len);
 		*pos = (struct hash_pos){.t = t, .key = key, .at = place.at, .tag = place.tag};
-		pos->seg = segment_lock(t, place.at);
+		pos->seg = lock_at(t, root, place.at);
 		/* An alarm replaces the secret and all segments; a doubling keeps the secret. */
 		const struct hash_root *now = LOAD_ACQUIRE(&t->root);
 		if (now == root || !memcmp(&now->key, &root->key, sizeof(root->key)))
@@ -170,7 +161,7 @@ static void pos_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *
 bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
 {
 	pos_lock(t, key, pos);
-	return find(pos);
+	return t->ops->find(pos);
 }
 
 void hash_table_unlock(struct hash_pos *pos)
@@ -243,18 +234,95 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value)
 	return 0;
 }
 
+/* True if nobody looks at the slots that rest in the segment any more. */
+static bool segment_rested(struct hash_table *t, struct hash_segment *seg)
+{
+	if (!seg->since)
+		seg->since = rcu_mark(t->config.rcu);
+	return rcu_passed(t->config.rcu, seg->since);
+}
+
+/* The slots of a bucket that may be written. */
+static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segment *seg, unsigned b)
+{
+	struct hash_bucket *bucket = &seg->bucket[b];
+	uint32_t none = ~head_kept(bucket->head) & VIEW_BITS;
+
+	if (!(bucket->head & RESTING))
+		return none;
+	uint16_t *resting = segment_resting(t, seg, b);
+	uint32_t clean = none & ~(uint32_t)*resting;
+	if (clean || !segment_rested(t, seg))
+		return clean;
+	*resting = 0;
+	STORE(&bucket->head, bucket->head & ~RESTING);
+	return none;
+}
+
+static inline bool at_most_one(uint32_t slots)
+{
+	return !(slots & (slots - 1));
+}
+
+/* Writes a slot and shows it in the views of `head`; false: both buckets are full. */
+static inline bool segment_place(struct hash_table *t, struct hash_segment *seg,
+				 struct hash_place place, const uint8_t *key,
+				 const uint64_t word[HASH_COLUMNS], uint32_t views, unsigned *slot)
+{
+	unsigned home = home_of(place.at, seg->n_buckets), b = home;
+	uint32_t free_slots = bucket_free_slots(t, seg, b);
+
+	if (at_most_one(free_slots)) {
+		unsigned second = second_of(place.at, seg->n_buckets);
+		uint32_t others = bucket_free_slots(t, seg, second);
+		if (!free_slots || !at_most_one(others)) {
+			free_slots = others;
+			b = second;
+		}
+		if (!free_slots || segment_overflows(seg))
+			return false;
+	}
+	struct hash_bucket *bucket = &seg->bucket[b];
+	unsigned i = (unsigned)__builtin_ctz(free_slots);
+	*slot = b * SLOTS + i;
+	STORE(&bucket->tag[i], place.tag);
+	if (t->key_size)
+		memcpy(segment_keys(seg) + (size_t)*slot * t->key_size, key, t->key_len);
+	for (unsigned c = 0; LOAD(&t->columns) && c < HASH_COLUMNS; c++)
+		if (seg->column[c])
+			STORE(&seg->column[c][*slot], word[c]);
+	if (word[HASH_EXPIRES])
+		bucket_due_lower(seg, b, word[HASH_EXPIRES]);
+	seg->kept++;
+	STORE_RELEASE(&bucket->head, bucket->head | views << i);
+	uint32_t head = seg->bucket[home].head;
+	if (b != home && !(head & OVERFLOWED)) {
+		STORE_RELEASE(&seg->bucket[home].head, head | OVERFLOWED);
+		seg->overflows++;
+	}
+	return true;
+}
+
+/* The columns that these words need, and a place in the heap. 0 or -ENOMEM. */
+static int make_room(struct hash_table *t, struct hash_segment *seg,
+		     const uint64_t word[HASH_COLUMNS])
+{
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		if (word[c] && !segment_column(t, seg, c))
+			return -ENOMEM;
+	return note_due(t, seg, word[HASH_EXPIRES]);
+}
+
 /* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
 static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 {
 	struct hash_table *t = pos->t;
 	const struct hash_place place = {pos->at, pos->tag};
 	uint32_t views = t->open ? 1U << t->next_shift : 1U | 1U << VIEW_SHIFT;
+	bool words = word[HASH_EXPIRES] | word[HASH_TIMEOUT] | word[HASH_RECORD];
 
 	for (;;) {
-		for (unsigned c = 0; c < HASH_COLUMNS; c++)
-			if (word[c] && !segment_column(t, pos->seg, c))
-				return -ENOMEM;
-		int err = note_due(t, pos->seg, word[HASH_EXPIRES]);
+		int err = words ? make_room(t, pos->seg, word) : 0;
 		if (err)
 			return err;
 		if (segment_place(t, pos->seg, place, pos->key, word, views, &pos->slot))
@@ -265,11 +333,23 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 	}
 }
 
+static void count_add(struct hash_table *t, uint64_t delta)
+{
+	if (t->config.rcu)
+		__atomic_fetch_add(&t->count, delta, __ATOMIC_RELAXED);
+	else
+		t->count += delta; /* one thread */
+}
+
 /* One element more, unless that is too many. */
 static bool count_up(struct hash_table *t, uint64_t most)
 {
 	uint64_t n = LOAD(&t->count);
 
+	if (!t->config.rcu) {
+		t->count += !most || n < most;
+		return !most || n < most;
+	}
 	do {
 		if (most && n >= most)
 			return false;
@@ -284,7 +364,7 @@ static int put_again(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 
 	for (unsigned alarms = 1; err == -EAGAIN; alarms++) {
 		pos_lock(pos->t, pos->key, pos);
-		if (find(pos))
+		if (pos->t->ops->find(pos))
 			return -EEXIST;
 		err = alarms < ALARMS_MAX ? put_here(pos, word) : -ENOSPC;
 	}
@@ -301,7 +381,7 @@ int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint
 	if (err == -EAGAIN)
 		err = put_again(pos, word);
 	if (err)
-		__atomic_fetch_sub(&t->count, 1, __ATOMIC_RELAXED);
+		count_add(t, -1ULL);
 	return err;
 }
 
@@ -311,13 +391,17 @@ static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned s
 	struct hash_bucket *b = bucket_of(seg, slot);
 	uint32_t bit = 1U << slot % SLOTS, both = bit | bit << VIEW_SHIFT;
 	uint32_t head = b->head & ~(t->open ? bit << t->next_shift : both);
+	bool gone = !(head & both);
 
+	if (gone && t->config.rcu) {
+		*segment_resting(t, seg, slot / SLOTS) |= (uint16_t)bit;
+		head |= RESTING;
+		seg->since = 0;
+	}
 	STORE_RELEASE(&b->head, head);
-	__atomic_fetch_sub(&t->count, 1, __ATOMIC_RELAXED);
-	if (head & both)
-		return false;
-	seg->kept--;
-	return true;
+	count_add(t, -1ULL);
+	seg->kept -= gone;
+	return gone;
 }
 
 void hash_table_drop(struct hash_pos *pos)
@@ -440,18 +524,6 @@ static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
 	return seg;
 }
 
-/* Where the segment is in the directory. */
-static uint64_t any_place(const struct hash_table *t, const struct hash_segment *seg)
-{
-	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
-
-	for (unsigned b = 0; b < seg->n_buckets; b++)
-		if (bucket_fill(seg, b))
-			return t->ops->place(&root->key, slot_key(t, seg, b * SLOTS), t->key_len)
-				.at;
-	return 0;
-}
-
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
 			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
@@ -463,7 +535,7 @@ unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, 
 		spin_lock(&t->lock);
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
-		bool built = segment_shrink(t, seg, any_place(t, seg));
+		bool built = segment_shrink(t, seg, seg->at);
 		*steps -= MIN(*steps, built ? (unsigned)STEPS_A_BUILD : (unsigned)STEPS_A_SEGMENT);
 	}
 	return x.n;
@@ -555,7 +627,7 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 			bool stays = head >> from & bit;
 			if (t->reverting) {
 				fn(ctx, slot_elem(t, seg, slot), stays ? 1 : -1);
-				__atomic_fetch_add(&t->count, stays ? 1 : -1, __ATOMIC_RELAXED);
+				count_add(t, stays ? 1 : -1ULL);
 			}
 			head = stays ? head | bit << to : head & ~(bit << to);
 			STORE_RELEASE(&seg->bucket[b[k]].head, head);

@@ -15,19 +15,21 @@
  *
  * The tag of a key of up to 4 bytes is the key; that of a longer one is 32 further bits of its
  * hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that
- * is full it lies in its second choice, and the home bucket has a bit that says so: a miss looks at
- * one line, unless that bit is set. A burst is hashed first, then the directory, the buckets and
- * the cells are fetched in turn for all keys. The hash is AES rounds or SipHash (hash_key.h) under
- * the root's own secret.
+ * is full, or nearly and its second choice is not, it lies there, and the home bucket has a bit
+ * that says so: a miss looks at one line, unless that bit is set. (The slot that is left over where
+ * it can be makes it rare that both are full in a table whose elements come and go.) A burst is
+ *hashed first, then the directory, the buckets and the cells are fetched in turn for all keys. The
+ *hash is AES rounds or SipHash (hash_key.h) under the root's own secret.
  *
- * Slots are written once. A slot is filled (tag, key, columns) and then becomes visible by one
- * release store of the bucket's head; afterwards its tag, key and record never change, and when it
- * is taken out only its bits in the head go. The slot itself comes back when the segment is built
- * anew: with other buckets (growing, shrinking), as two (split), as one with its neighbour (merge).
- * The new segment is complete before the directory leads to it, and the old one stays as it was
- * until all readers are past it (rcu). That is why readers need no retry and no version:
+ * A slot is filled (tag, key, columns) and then becomes visible by one release store of the
+ * bucket's head; afterwards its tag, key and record do not change, and when it is taken out only
+ * its bits in the head go. It then rests: it is not written before all readers are past it (rcu).
+ * A segment that is full is built anew: with other buckets (growing, shrinking), as two (split), as
+ * one with its neighbour (merge). The new segment is complete before the directory leads to it, and
+ * the old one stays as it was until all readers are past it. That is why readers need no retry and
+ * no version:
  *  A. A reader that finds a bit in a head (acquire) sees that slot's tag, key, columns as they were
- *     stored before (release), and no other key will ever stand there.
+ *     stored before (release), and no other key will stand there while it looks.
  *  B. A segment that a reader came to is a true picture of all its keys of the moment when the
  *     directory was read, with later changes up to the moment when it was replaced. A key that was
  *     there all the time is in the one or the other; nothing that readers look at moves.
@@ -38,6 +40,9 @@
  * transaction changes the one that readers do not look at and commits by one store of which view
  * that is; then, after a grace period, the other view is made equal key by key. What is in neither
  * view is gone; what is in one still stands.
+ *
+ * Without an rcu everything is done by one thread at a time: slots do not rest, locks are not
+ * taken.
  *
  * Writers: a spin lock a segment, held for a few stores, or while a segment is built anew (at most
  * 1,920 slots: some 10 us). Above it the table's lock for directory and due times, held for a few

@@ -27,4 +27,5 @@ static bool usable(void)
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("aes");
 }
 
-const struct hash_table_ops hash_table_avx2 = {"avx2", usable, place_of, compare, collect, lookup};
+const struct hash_table_ops hash_table_avx2 = {"avx2", usable,	place_of, compare,
+					       find,   collect, lookup};

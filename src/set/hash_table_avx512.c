@@ -21,5 +21,5 @@ static bool usable(void)
 	       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes");
 }
 
-const struct hash_table_ops hash_table_avx512 = {"avx512", usable,  place_of,
-						 compare,  collect, lookup};
+const struct hash_table_ops hash_table_avx512 = {"avx512", usable,  place_of, compare,
+						 find,	   collect, lookup};

@@ -47,7 +47,7 @@ static uint64_t entry_of(const struct hash_segment *seg)
 int dir_new(struct hash_table *t)
 {
 	struct hash_root *r = root_alloc(0);
-	struct hash_segment *seg = segment_new(t, 1, 0);
+	struct hash_segment *seg = segment_new(t, 1, 0, 0);
 	if (!r || !seg || getrandom(&r->key, sizeof(r->key), 0) != sizeof(r->key)) {
 		int err = r && seg ? -EIO : -ENOMEM;
 		free(r);

@@ -25,8 +25,9 @@ static size_t keys_offset(unsigned n_buckets)
 
 static size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 {
-	size_t size = keys_offset(n_buckets) + (size_t)n_buckets * SLOTS * t->key_size;
-	return (size + 63) & ~(size_t)63;
+	size_t cells = (size_t)n_buckets * SLOTS * t->key_size;
+	size_t resting = n_buckets * sizeof(uint16_t);
+	return (keys_offset(n_buckets) + cells + resting + 63) & ~(size_t)63;
 }
 
 static size_t column_size(const struct hash_segment *seg, enum hash_column c)
@@ -51,19 +52,20 @@ size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
 }
 
 /* The new segment is locked. */
-struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth)
+struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
+				 uint64_t at)
 {
-	size_t fixed = keys_offset(n_buckets);
 	struct hash_segment *seg = aligned_alloc(64, segment_size(t, n_buckets));
 	if (!seg)
 		return NULL;
-	memset(seg, 0, fixed);
+	memset(seg, 0, keys_offset(n_buckets));
 	seg->lock = 1;
 	seg->depth = (uint8_t)depth;
 	seg->n_buckets = (uint16_t)n_buckets;
 	seg->due = UINT64_MAX;
 	seg->heap_pos = DUE_NOWHERE;
-	seg->keys = (uint8_t *)seg + fixed;
+	seg->at = at;
+	memset(segment_resting(t, seg, 0), 0, n_buckets * sizeof(uint16_t));
 	return seg;
 }
 
@@ -99,41 +101,12 @@ static int bucket_for(const struct hash_segment *seg, const uint8_t *fill, uint6
 {
 	unsigned b = home_of(at, seg->n_buckets);
 
-	if (fill[b] < SLOTS)
+	if (fill[b] < SLOTS - 1)
 		return (int)b;
-	b = second_of(at, seg->n_buckets);
+	unsigned second = second_of(at, seg->n_buckets);
+	if (fill[second] < SLOTS - 1 || fill[b] == SLOTS)
+		b = second;
 	return fill[b] < SLOTS ? (int)b : -1;
-}
-
-bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_place place,
-		   const uint8_t *key, const uint64_t word[HASH_COLUMNS], uint32_t views,
-		   unsigned *slot)
-{
-	unsigned home = home_of(place.at, seg->n_buckets), b = home, i = bucket_fill(seg, b);
-
-	if (i == SLOTS) {
-		b = second_of(place.at, seg->n_buckets);
-		i = bucket_fill(seg, b);
-		if (i == SLOTS)
-			return false;
-	}
-	struct hash_bucket *bucket = &seg->bucket[b];
-	seg->fill[b / 2] += (uint8_t)(1U << b % 2 * 4);
-	*slot = b * SLOTS + i;
-	STORE(&bucket->tag[i], place.tag);
-	if (t->key_size)
-		memcpy(seg->keys + (size_t)*slot * t->key_size, key, t->key_len);
-	for (unsigned c = 0; c < HASH_COLUMNS; c++)
-		if (word[c])
-			STORE(&seg->column[c][*slot], word[c]);
-	if (word[HASH_EXPIRES])
-		bucket_due_lower(seg, b, word[HASH_EXPIRES]);
-	seg->used++;
-	seg->kept++;
-	STORE_RELEASE(&bucket->head, bucket->head | views << i);
-	if (b != home)
-		STORE_RELEASE(&seg->bucket[home].head, seg->bucket[home].head | OVERFLOWED);
-	return true;
 }
 
 /* --- what a segment holds ------------------------------------------------------------------- */
@@ -180,7 +153,7 @@ static int fill(struct hash_table *t, struct hash_segment *seg, const struct loa
 	int err = 0;
 
 	for (unsigned b = 0; b < seg->n_buckets; b++)
-		used[b] = (uint8_t)bucket_fill(seg, b);
+		used[b] = (uint8_t)__builtin_popcount(head_kept(seg->bucket[b].head));
 	for (unsigned k = 0; k < l->n; k++) {
 		const struct hash_kept *it = &l->kept[k];
 		const struct hash_bucket *old = &l->from->bucket[it->slot / SLOTS];
@@ -196,14 +169,10 @@ static int fill(struct hash_table *t, struct hash_segment *seg, const struct loa
 		if ((unsigned)b != home)
 			seg->bucket[home].head |= OVERFLOWED;
 	}
-	for (unsigned b = 0; b < seg->n_buckets; b += 2)
-		seg->fill[b / 2] =
-			(uint8_t)(used[b] | (b + 1 < seg->n_buckets ? used[b + 1] << 4 : 0));
-	seg->used += (uint16_t)l->n;
 	seg->kept += (uint16_t)l->n;
 	for (unsigned k = 0; t->key_size && k < l->n; k++)
-		memcpy(seg->keys + (size_t)slot[k] * t->key_size,
-		       l->from->keys + (size_t)l->kept[k].slot * t->key_size, t->key_size);
+		memcpy(segment_keys(seg) + (size_t)slot[k] * t->key_size,
+		       slot_key(t, l->from, l->kept[k].slot), t->key_size);
 	for (unsigned c = 0; c < HASH_COLUMNS && !err; c++)
 		err = fill_column(t, seg, c, l, slot);
 	return err;
@@ -228,10 +197,10 @@ static void unbuild(struct hash_table *t, struct hash_segment *seg)
  * the largest is too small.
  */
 static int build(struct hash_table *t, const struct load *l, const struct load *more,
-		 unsigned n_buckets, unsigned depth, struct hash_segment **out)
+		 unsigned n_buckets, unsigned depth, uint64_t at, struct hash_segment **out)
 {
 	for (; n_buckets <= BUCKETS_MAX; n_buckets += 1 + n_buckets / 8) {
-		struct hash_segment *seg = segment_new(t, n_buckets, depth);
+		struct hash_segment *seg = segment_new(t, n_buckets, depth, at);
 		if (!seg)
 			return -ENOMEM;
 		int err = fill(t, seg, l);
@@ -348,7 +317,7 @@ static int split(struct hash_pos *pos, const struct load *all)
 		return err;
 	for (unsigned h = 0; h < 2; h++) {
 		err = build(t, &half[h], NULL, buckets_for(half[h].n + 1), old->depth + 1U,
-			    &seg[h]);
+			    h ? pos->at | bit : pos->at & ~bit, &seg[h]);
 		if (err)
 			break;
 	}
@@ -370,6 +339,16 @@ static int split(struct hash_pos *pos, const struct load *all)
 
 static int rebuild_all(struct hash_table *t, const struct hash_root *root);
 
+static unsigned resting_count(const struct hash_table *t, const struct hash_segment *seg)
+{
+	unsigned n = 0;
+
+	for (unsigned b = 0; b < seg->n_buckets; b++)
+		if (seg->bucket[b].head & RESTING)
+			n += (unsigned)__builtin_popcount(*segment_resting(t, seg, b));
+	return n;
+}
+
 int segment_grow(struct hash_pos *pos)
 {
 	struct hash_table *t = pos->t;
@@ -379,11 +358,11 @@ int segment_grow(struct hash_pos *pos)
 
 	collect(t, old, &all);
 	unsigned want = buckets_for(all.n + 1);
-	/* It is full of what stands there, not of what was deleted: then it must grow. */
-	if (want <= old->n_buckets && all.n * 10U > old->used * 9U)
+	/* It is full of what stands there, not of what rests: then it must grow. */
+	if (want <= old->n_buckets && !segment_overflows(old) && all.n > resting_count(t, old) * 9U)
 		want = old->n_buckets + 1U + old->n_buckets / 8U;
 	if (want <= BUCKETS_MAX)
-		err = build(t, &all, NULL, want, old->depth, &seg);
+		err = build(t, &all, NULL, want, old->depth, pos->at, &seg);
 	if (!err) {
 		replace(t, old, seg, pos->at);
 		pos->seg = seg;
@@ -429,7 +408,7 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 
 	collect(t, seg, &a);
 	collect(t, other, &b);
-	if (build(t, &a, &b, buckets_for(a.n + b.n + 1), seg->depth - 1U, &both)) {
+	if (build(t, &a, &b, buckets_for(a.n + b.n + 1), seg->depth - 1U, at, &both)) {
 		spin_unlock(&seg->lock);
 		spin_unlock(&other->lock);
 		return;
@@ -466,7 +445,7 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 	unsigned n = seg->kept, want = buckets_for(n + n / 4 + 1);
 	if (want < seg->n_buckets) {
 		collect(t, seg, &all);
-		if (!build(t, &all, NULL, want, seg->depth, &smaller)) {
+		if (!build(t, &all, NULL, want, seg->depth, at, &smaller)) {
 			replace(t, seg, smaller, at);
 			spin_unlock(&smaller->lock);
 			return true;

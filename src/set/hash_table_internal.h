@@ -17,7 +17,8 @@ enum {
 };
 
 #define VIEW_BITS  0x7fffU
-#define OVERFLOWED 0x8000U /* a key whose home this is lies in its second choice */
+#define OVERFLOWED 0x8000U     /* a key whose home this is lies in its second choice */
+#define RESTING	   0x80000000U /* see segment_resting() */
 
 #define LOAD(p)		    __atomic_load_n((p), __ATOMIC_RELAXED)
 #define LOAD_ACQUIRE(p)	    __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -25,7 +26,7 @@ enum {
 #define STORE_RELEASE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 struct hash_bucket {
-	uint32_t head; /* view 0, OVERFLOWED, view 1 */
+	uint32_t head; /* view 0, OVERFLOWED, view 1, RESTING */
 	uint32_t tag[SLOTS];
 } __attribute__((aligned(64)));
 
@@ -34,25 +35,26 @@ _Static_assert(sizeof(struct hash_bucket) == 64, "a bucket is a cache line");
 struct hash_segment {
 	/* What readers look at. */
 	uint64_t *column[HASH_COLUMNS]; /* HASH_EXPIRES goes on: bucket_due() */
-	uint8_t *keys;
-	/* What writers do. */
-	uint32_t lock;
-	bool retired;
-	uint8_t depth;
 	uint16_t n_buckets;
-	uint16_t used, kept; /* slots written; of those in a view */
-	uint32_t heap_pos;   /* under the table's lock, as is due */
-	uint64_t due;
+	/* What writers do. */
+	uint8_t depth;
+	bool retired;
+	uint32_t lock;
 	union {
-		uint8_t fill[BUCKETS_MAX / 2]; /* a bucket: slots written, 4 bits */
-		struct rcu_head rcu;	       /* of a retired one */
-	} __attribute__((aligned(64)));
-	struct hash_bucket bucket[];
+		struct {
+			uint64_t at;	/* some place that is in it */
+			uint64_t since; /* no slot began to rest after this mark; 0: unknown */
+			uint64_t due;	/* under the table's lock, as is heap_pos */
+			uint32_t heap_pos;
+			uint16_t kept;	    /* slots in a view */
+			uint16_t overflows; /* buckets marked so since it was built */
+		};
+		struct rcu_head rcu; /* of a retired one */
+	};
+	struct hash_bucket bucket[]; /* then the cells of keys, segment_resting() */
 };
 
-_Static_assert(offsetof(struct hash_segment, fill) == 64, "who finds an element needs one line");
-_Static_assert(offsetof(struct hash_segment, bucket) == 128, "two lines before the buckets");
-_Static_assert(SLOTS < 16, "fill has 4 bits");
+_Static_assert(offsetof(struct hash_segment, bucket) == 64, "one line before the buckets");
 
 /*
  * The directory: 2^depth entries at the root, by the highest bits of the hash. Once that is at its
@@ -120,6 +122,8 @@ struct hash_table_ops {
 	struct hash_place (*place)(const struct hash_key *k, const uint8_t *key, unsigned len);
 	/* Slots of a bucket with this tag, published or not. */
 	uint32_t (*compare)(const struct hash_bucket *b, uint32_t tag);
+	/* Finds the key of a locked position in the view that changes go to. */
+	bool (*find)(struct hash_pos *pos);
 	/* All keys that are in a view; returns how many. */
 	unsigned (*collect)(const struct hash_table *t, const struct hash_key *k,
 			    const struct hash_segment *seg, struct hash_kept *out);
@@ -166,9 +170,26 @@ static inline unsigned second_of(uint64_t at, unsigned n_buckets)
 	return ((uint32_t)(at & 0xffff) * n_buckets) >> 16;
 }
 
-static inline unsigned bucket_fill(const struct hash_segment *seg, unsigned b)
+static inline uint8_t *segment_keys(const struct hash_segment *seg)
 {
-	return seg->fill[b / 2] >> b % 2 * 4 & 15;
+	return (uint8_t *)&seg->bucket[seg->n_buckets];
+}
+
+/*
+ * A bucket's slots that were given up, but readers may still look at: they are not written. None
+ * where the bucket is not marked with RESTING.
+ */
+static inline uint16_t *segment_resting(const struct hash_table *t, const struct hash_segment *seg,
+					unsigned b)
+{
+	size_t keys = (size_t)seg->n_buckets * SLOTS * t->key_size;
+	return (uint16_t *)(segment_keys(seg) + keys) + b;
+}
+
+/* Slots that are in a view. */
+static inline uint32_t head_kept(uint32_t head)
+{
+	return (head | head >> VIEW_SHIFT) & VIEW_BITS;
 }
 
 /*
@@ -190,7 +211,7 @@ static inline void bucket_due_lower(const struct hash_segment *seg, unsigned b, 
 static inline const uint8_t *slot_key(const struct hash_table *t, const struct hash_segment *seg,
 				      unsigned slot)
 {
-	return t->key_size ? seg->keys + (size_t)slot * t->key_size
+	return t->key_size ? segment_keys(seg) + (size_t)slot * t->key_size
 			   : (const uint8_t *)&seg->bucket[slot / SLOTS].tag[slot % SLOTS];
 }
 
@@ -201,11 +222,20 @@ elem_of_key(const struct hash_table *t, const struct hash_segment *seg, unsigned
 		uint64_t v = tag;
 		if (t->key_size) {
 			v = 0;
-			memcpy(&v, seg->keys + (size_t)slot * t->key_size, t->key_len);
+			memcpy(&v, segment_keys(seg) + (size_t)slot * t->key_size, t->key_len);
 		}
 		return (struct set_elem *)(uintptr_t)(v << 8 | 1);
 	}
-	return (struct set_elem *)(seg->keys + (size_t)slot * t->key_size + 1);
+	return (struct set_elem *)(segment_keys(seg) + (size_t)slot * t->key_size + 1);
+}
+
+/*
+ * Marks of OVERFLOWED stay when what they were made for goes. Where many have been made since the
+ * segment was built it is built anew, so that misses look at one line.
+ */
+static inline bool segment_overflows(const struct hash_segment *seg)
+{
+	return seg->overflows > seg->n_buckets / 2U + 4U;
 }
 
 static inline void spin_lock(uint32_t *lock)
@@ -250,7 +280,8 @@ struct segment_walk {
 struct hash_segment *segment_next(struct segment_walk *w);
 
 /* hash_table_grow.c */
-struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth);
+struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
+				 uint64_t at);
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg);
 void segment_free_now(struct hash_segment *seg);
 /* A column of a locked segment, made if need be; NULL: no memory. */
@@ -260,10 +291,6 @@ uint64_t *segment_column(struct hash_table *t, struct hash_segment *seg, enum ha
 int segment_grow(struct hash_pos *pos);
 /* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
 bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
-/* Writes a slot and shows it in the views of `head`; false: both buckets are full. */
-bool segment_place(struct hash_table *t, struct hash_segment *seg, struct hash_place place,
-		   const uint8_t *key, const uint64_t word[HASH_COLUMNS], uint32_t views,
-		   unsigned *slot);
 
 /* hash_table_due.c: the segments by their earliest expiry. The table's lock is held. */
 int due_reserve(struct hash_table *t);

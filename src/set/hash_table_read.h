@@ -10,7 +10,7 @@ static inline bool accept(const struct hash_table *t, const struct hash_segment 
 			  uint32_t tag, const uint8_t *key, const uint64_t *now,
 			  struct set_elem **hit)
 {
-	if (t->key_size && !key_equal(seg->keys + (size_t)slot * t->key_size, key, t->key_len))
+	if (t->key_size && !key_equal(slot_key(t, seg, slot), key, t->key_len))
 		return false;
 	uint64_t *expires = LOAD_ACQUIRE(&seg->column[HASH_EXPIRES]);
 	if (expires) {
@@ -41,7 +41,7 @@ static inline void fetch_cells(const struct hash_table *t, const struct hash_seg
 			       unsigned slot)
 {
 	if (t->key_size)
-		__builtin_prefetch(seg->keys + (size_t)slot * t->key_size);
+		__builtin_prefetch(slot_key(t, seg, slot));
 	for (unsigned c = 0; c < HASH_COLUMNS; c++) {
 		uint64_t *column = c == HASH_TIMEOUT ? NULL : LOAD(&seg->column[c]);
 		if (column)
@@ -144,6 +144,34 @@ static uint32_t compare(const struct hash_bucket *b, uint32_t tag)
 	return COMPARE(b, tag);
 }
 
+static inline bool find_in(struct hash_pos *pos, unsigned b, uint32_t view)
+{
+	const struct hash_table *t = pos->t;
+	uint32_t m = COMPARE(&pos->seg->bucket[b], pos->tag) & view & VIEW_BITS;
+
+	for (; m; m &= m - 1) {
+		pos->slot = b * SLOTS + (unsigned)__builtin_ctz(m);
+		if (!t->key_size ||
+		    key_equal(slot_key(t, pos->seg, pos->slot), pos->key, t->key_len))
+			return true;
+	}
+	return false;
+}
+
+static bool find(struct hash_pos *pos)
+{
+	const struct hash_segment *seg = pos->seg;
+	unsigned b = home_of(pos->at, seg->n_buckets), shift = pos->t->next_shift;
+	uint32_t head = seg->bucket[b].head;
+
+	if (find_in(pos, b, head >> shift))
+		return true;
+	if (!(head & OVERFLOWED))
+		return false;
+	b = second_of(pos->at, seg->n_buckets);
+	return find_in(pos, b, seg->bucket[b].head >> shift);
+}
+
 static unsigned collect(const struct hash_table *t, const struct hash_key *k,
 			const struct hash_segment *seg, struct hash_kept *out)
 {
@@ -151,7 +179,7 @@ static unsigned collect(const struct hash_table *t, const struct hash_key *k,
 
 	for (unsigned b = 0; b < seg->n_buckets; b++) {
 		uint32_t head = seg->bucket[b].head;
-		uint32_t m = (head | head >> VIEW_SHIFT) & VIEW_BITS;
+		uint32_t m = head_kept(head);
 		for (; m; m &= m - 1) {
 			unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
 			uint64_t at = PLACE(k, slot_key(t, seg, slot), len).at;

@@ -19,5 +19,5 @@ static bool usable(void)
 	return true;
 }
 
-const struct hash_table_ops hash_table_scalar = {"scalar", usable,  place_of,
-						 compare,  collect, lookup};
+const struct hash_table_ops hash_table_scalar = {"scalar", usable,  place_of, compare,
+						 find,	   collect, lookup};

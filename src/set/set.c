@@ -353,7 +353,7 @@ static int item_keys(const struct set *s, const struct set_item *item, const uin
 		return 0;
 	*lo = item->lo;
 	*hi = item->hi ? item->hi : item->lo;
-	return *lo && range_ok(s, *lo, *hi) ? 0 : -EINVAL;
+	return *lo && (*lo == *hi || range_ok(s, *lo, *hi)) ? 0 : -EINVAL;
 }
 
 /* A re-add: a timeout that differs begins anew, an expiry is taken over as it is given. */
@@ -398,7 +398,7 @@ static int item_check(struct set *s, const struct set_item *item, const uint8_t 
 	err = item_lifetime(s, item, t);
 	if (err)
 		return err;
-	return journal_reserve(s, JOURNAL_PER_CHANGE);
+	return s->open ? journal_reserve(s, JOURNAL_PER_CHANGE) : 0;
 }
 
 static int add_record(struct set *s, const struct set_item *item, const uint8_t *lo,
@@ -478,7 +478,7 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 {
 	const uint8_t *lo, *hi;
 	int err = item_keys(s, item, &lo, &hi);
-	if (!err)
+	if (!err && s->open)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;

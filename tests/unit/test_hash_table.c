@@ -336,6 +336,88 @@ static void growth(void **state)
 	}
 }
 
+/* --- slots that rest ------------------------------------------------------------------------ */
+
+static uint64_t no_time(void *ctx)
+{
+	return 0;
+}
+
+static uint64_t given_up(struct rcu *rcu)
+{
+	struct rcu_stats st;
+
+	rcu_stats_read(rcu, &st);
+	return st.entries + st.freed;
+}
+
+/* A slot that readers may look at still is not written; once they are past it, it is. */
+static void slots_rest(void **state)
+{
+	struct world w = make(NULL, 4, SLOTS + 1, false);
+	struct rcu_worker *reader;
+	struct rcu *rcu;
+	uint8_t key[64];
+	struct hash_pos pos;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = no_time}, &rcu), 0);
+	assert_int_equal(rcu_register(rcu, "reader", &reader), 0);
+	hash_table_share(w.t, rcu);
+	for (unsigned i = 0; i < SLOTS; i++)
+		toggle(&w, i, 0, 0);
+	key_of(&w, 3, key);
+	assert_true(hash_table_lock(w.t, key, &pos));
+	const struct hash_bucket *b = &pos.seg->bucket[0];
+	unsigned slot = pos.slot;
+	uint32_t tag = b->tag[slot];
+	hash_table_unlock(&pos);
+
+	toggle(&w, 3, 0, 0);
+	toggle(&w, SLOTS, 0, 0);
+	assert_int_equal(b->tag[slot], tag);
+	assert_int_equal(given_up(rcu), 1);
+	check_all(&w);
+
+	toggle(&w, 5, 0, 0);
+	rcu_quiescent(reader);
+	toggle(&w, 5, 0, 0);
+	assert_int_equal(given_up(rcu), 1);
+	for (unsigned round = 0; round < 1000; round++) {
+		toggle(&w, rnd(SLOTS), 0, 0);
+		rcu_poll(rcu);
+		rcu_quiescent(reader);
+		check_all(&w);
+	}
+	rcu_unregister(reader);
+	hash_table_share(w.t, NULL);
+	unmake(&w);
+	rcu_free(rcu);
+}
+
+/* Elements that come and go at one size leave the table as it is, but for worn marks. */
+static void churn(void **state)
+{
+	enum { N = 20000, ROUNDS = 40 };
+	struct world w = make(NULL, 4, N, false);
+
+	for (unsigned i = 0; i < N; i++)
+		if (i % 2)
+			toggle(&w, i, 0, 0);
+	size_t bytes = hash_table_bytes(w.t);
+	for (unsigned n = 0; n < N * ROUNDS; n++) {
+		unsigned i = rnd(N) & ~1U, k = i | 1;
+		bool first = w.e[i].there;
+		toggle(&w, first ? i : k, 0, 0); /* one of the two goes, the other comes */
+		toggle(&w, first ? k : i, 0, 0);
+		if (n % N == 0)
+			check_all(&w);
+	}
+	assert_in_range(hash_table_bytes(w.t), bytes * 3 / 4, bytes * 3 / 2);
+	unmake(&w);
+}
+
+/* --- the alarm ------------------------------------------------------------------------------ */
+
 /* A hash that puts everything into one place until the secret changes. */
 static struct hash_key first_key;
 static bool weak_forever;
@@ -430,8 +512,8 @@ static void alarm_raised(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_ops),
-		cmocka_unit_test(growth),
+		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
+		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
 		cmocka_unit_test(alarm_raised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
