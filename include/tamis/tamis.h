@@ -87,11 +87,13 @@ TAMIS_API int tamis_load_text(struct tamis *t, const char *name, const char *tex
 /*
  * The same, but the commands find an empty ruleset, and what they make takes the place of all that
  * there is; packets meet the one or the other. Of sets that were and are declared the same (name,
- * type, flags) all elements stay, with lifetimes and counts, so that what packets added is kept,
- * whether or not the text begins with `flush ruleset`. Where the text has an element of the same key
- * its data and comment count; an element that one of the text overlaps goes, and so do elements not
- * in the text of maps to verdicts and objects. Named counters and quotas go on counting,
- * connections stay; rules begin anew. Cost: that of the load, and of adding each element that stays.
+ * type, flags) elements stay, with lifetimes and counts, so that what packets and commands of their
+ * own added is kept, whether or not the text begins with `flush ruleset`; but those go that the
+ * text before listed where it declared the set, and that this one does not list. Where the text has
+ * an element of the same key its data and comment count; an element that one of the text overlaps
+ * goes, and so do elements not in the text of maps to verdicts and objects. Named counters and
+ * quotas go on counting, connections stay; rules begin anew. Cost: that of the load, and of adding
+ * each element that stays.
  */
 TAMIS_API int tamis_reload_file(struct tamis *t, const char *path,
 				const struct tamis_load_options *options, char **output,
@@ -142,8 +144,8 @@ TAMIS_API int tamis_local_add(struct tamis *t, const char *prefix);
 
 /*
  * The index that an interface name has here, for struct tamis_packet; a name not seen before gets
- * one. "lo" is 1; no rule can name one of more than 15 bytes, ACLs can. 0, -EINVAL for an empty name
- * or one of more than 63 bytes, -ENOSPC beyond TAMIS_INTERFACES_MAX names, -ENOMEM.
+ * one. "lo" is 1; no rule can name one of more than 15 bytes, ACLs can. 0, -EINVAL for an empty
+ * name or one of more than 63 bytes, -ENOSPC beyond TAMIS_INTERFACES_MAX names, -ENOMEM.
  */
 enum { TAMIS_INTERFACES_MAX = 65536 };
 TAMIS_API int tamis_interface_find(struct tamis *t, const char *name, uint32_t *index);

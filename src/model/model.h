@@ -97,6 +97,8 @@ struct model_set {
 	struct list timed;	    /* among the sets whose elements have lifetimes, or alone */
 	struct map target_by_chain; /* verdict maps: where their elements lead */
 	struct list targets;	    /* head */
+	struct listed *listed;	    /* of what its text lists; NULL: nothing */
+	uint64_t declared;	    /* the last transaction that had its declaration */
 };
 
 struct model_object {
@@ -141,7 +143,8 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 /*
  * The same on an empty ruleset, which takes the place of all that there is. Sets that were and are
  * declared the same keep what they hold: elements with their lifetimes and states, where nothing in
- * the new text is in their way; named counters and quotas keep their counts.
+ * the new text is in their way, but for those that the old text listed and the new one does not;
+ * named counters and quotas keep their counts.
  */
 int model_reload(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		 struct strbuf *out);

@@ -218,6 +218,7 @@ static int fail_conflict(struct apply *a, struct model_set *s, const struct item
 
 static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
 {
+	bool listing = s->declared == a->m->transaction && !(s->decl.flags & SETF_CONSTANT);
 	struct check check = apply_check(a, s->table, NULL);
 	struct item it;
 
@@ -242,6 +243,8 @@ static int elements_add(struct apply *a, struct model_set *s, struct expr *eleme
 				err = fail_conflict(a, s, &it, conflict);
 			else if (err)
 				err = fail_errno(a, it.loc, err);
+			else if (listing)
+				err = listed_add(s, &it.set);
 		}
 		state_template_unref(it.template);
 	}
@@ -263,6 +266,8 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 		if (err)
 			break;
 		err = set_delete(s->set, &it.set, a->now);
+		if (!err)
+			err = listed_drop(s, &it.set);
 		if (err == -ENOENT && destroy)
 			err = 0;
 		else if (err == -ENOENT && s->decl.flags & SETF_INTERVAL && s->decl.key.n == 1)

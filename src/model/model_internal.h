@@ -59,7 +59,7 @@ struct model {
 	struct map table_by_name[FAMILIES];
 	uint64_t next_table_handle, saved_table_handle;
 	struct list timed; /* head */
-	uint64_t next_id, walk;
+	uint64_t next_id, walk, transaction;
 	bool open;
 	VEC(struct undo) log;
 	VEC(struct model_set *) touched; /* sets with an open journal of their own */
@@ -191,6 +191,25 @@ int state_reset_later(struct model *m, struct state *st);
 /* An element as listed; NULL when out of memory. In arena a. */
 struct expr *element_expr(struct arena *a, const struct model_set *s, const struct set_view *v,
 			  uint64_t now);
+
+/* --- model_listed.c: the elements that a set's own text lists
+ * -------------------------------------
+ */
+
+/* The item, which is in the set now, is listed; was deleted by a command. 0 or -ENOMEM. */
+int listed_add(struct model_set *s, const struct set_item *item);
+int listed_drop(struct model_set *s, const struct set_item *item);
+int listed_flush(struct model_set *s); /* all; before the set's flush */
+/* The set is touched by a transaction; its end. */
+void listed_begin(struct model_set *s);
+void listed_commit(struct model_set *s, uint64_t now);
+void listed_abort(struct model_set *s);
+void listed_free(struct listed *l);
+
+struct listed_index; /* opaque; until the set is changed */
+int listed_index_make(const struct model_set *s, struct listed_index **out);
+bool listed_index_has(const struct listed_index *x, const struct set_view *v);
+void listed_index_free(struct listed_index *x);
 
 /* --- model_apply.c: errors ------------------------------------------------------------------- */
 

@@ -162,6 +162,7 @@ void set_item_free(struct model_set *s)
 		state_template_unref(t);
 	}
 	targets_free(s);
+	listed_free(s->listed);
 	arena_free(&s->arena);
 	free(s->name);
 	free(s);

@@ -205,9 +205,11 @@ int model_set_touch(struct model *m, struct model_set *s)
 
 	if (!err)
 		err = set_begin(s->set);
-	if (!err)
-		m->touched.items[m->touched.n++] = s;
-	return err;
+	if (err)
+		return err;
+	m->touched.items[m->touched.n++] = s;
+	listed_begin(s);
+	return 0;
 }
 
 /* --- the end of a transaction --------------------------------------------------------------- */
@@ -241,8 +243,10 @@ static void commit_entry(struct model *m, const struct undo *u)
 
 	switch (u->kind) {
 	case UNDO_ADD:
-		if (u->noun == NOUN_SET)
+		if (u->noun == NOUN_SET) {
 			((struct model_set *)u->item)->fresh = false;
+			listed_commit(u->item, m->now);
+		}
 		break;
 	case UNDO_DELETE:
 		if (u->noun != NOUN_TABLE)
@@ -281,6 +285,7 @@ void model_commit(struct model *m)
 		free(u->saved);
 	vec_foreach (&m->touched, s) {
 		set_commit((*s)->set, UINT64_MAX);
+		listed_commit(*s, m->now);
 		targets_purge(*s);
 	}
 	free_logged(m, UNDO_DELETE);
@@ -370,6 +375,7 @@ void model_abort(struct model *m)
 		undo_entry(m, &m->log.items[i]);
 	vec_foreach (&m->touched, s) {
 		set_rollback((*s)->set);
+		listed_abort(*s);
 		targets_purge(*s);
 	}
 	free_logged(m, UNDO_ADD);
@@ -382,6 +388,7 @@ int model_begin(struct model *m)
 	if (m->open)
 		return -EBUSY;
 	m->open = true;
+	m->transaction++;
 	m->saved_table_handle = m->next_table_handle;
 	return 0;
 }

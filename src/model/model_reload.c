@@ -3,11 +3,12 @@
  * model_reload: a new text in the place of all that is there, but for what sets hold.
  *
  * The tables go out, the commands find an empty ruleset, and then elements of sets that both
- * rulesets declare alike come over: with their lifetimes, comments and states. What the new text
- * says wins: of an element in both it is data and comment; what lies over one of its elements stays
- * out. Data that names chains or objects is never taken over, these are others now. Named counters
- * and quotas of one name go on from where they were. All of it is new to the transaction: an abort
- * has nothing more to undo. Cost: the commands' and that of adding each element.
+ * rulesets declare alike come over: with their lifetimes, comments and states. Those that the old
+ * text listed and the new one does not are given up (model_listed.c). What the new text says wins:
+ * of an element in both it is data and comment; what lies over one of its elements stays out. Data
+ * that names chains or objects is never taken over, these are others now. Named counters and quotas
+ * of one name go on from where they were. All of it is new to the transaction: an abort has nothing
+ * more to undo. Cost: the commands' and that of adding each element.
  */
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ struct keeping {
 	const struct model_set *from;
 	struct model_set *to;
 	bool states; /* both declare the same states */
+	struct listed_index *listed;
 	uint64_t now;
 };
 
@@ -105,7 +107,7 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 		item.timeout_ns = SET_NEVER;
 	if (twin)
 		set_elem_view(k->to->set, twin, k->now, &w);
-	if (twin ? !same_data(d, v, &w) : d->data_use != NULL)
+	if (twin ? !same_data(d, v, &w) : d->data_use || listed_index_has(k->listed, v))
 		return 0;
 	err = k->states ? states_of(v->ext, k->now, &template) : 0;
 	if (!err && twin)
@@ -122,18 +124,24 @@ static int set_keep(struct model_set *from, struct model_set *to, uint64_t now)
 {
 	const struct state_template *a = set_desc_of(from->set)->ext_ctx;
 	const struct state_template *b = set_desc_of(to->set)->ext_ctx;
-	struct keeping k = {from, to, a && b ? state_template_same(a, b) : a == b, now};
+	struct keeping k = {from, to, a && b ? state_template_same(a, b) : a == b, NULL, now};
 	struct set_cursor *c;
 	struct set_view v;
 
 	if (!set_decl_same(&from->decl, &to->decl) || to->decl.flags & SETF_CONSTANT)
 		return 0;
-	int err = set_cursor_open(from->set, SET_CURSOR_USER, NULL, now, &c);
+	int err = listed_index_make(from, &k.listed);
 	if (err)
 		return err;
+	err = set_cursor_open(from->set, SET_CURSOR_USER, NULL, now, &c);
+	if (err) {
+		listed_index_free(k.listed);
+		return err;
+	}
 	while (!err && set_cursor_next(c, &v))
 		err = element_keep(&k, &v);
 	set_cursor_close(c);
+	listed_index_free(k.listed);
 	return err;
 }
 

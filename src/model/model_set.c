@@ -149,6 +149,7 @@ static int set_create(struct apply *a, struct model_table *t, const char *name,
 
 	if (!s)
 		return -ENOMEM;
+	s->declared = a->m->transaction;
 	int err = arena_try(&s->arena, decl_clone, &s->decl, d);
 	if (!err)
 		err = set_make(s, d);
@@ -181,6 +182,7 @@ static int set_add_cmd(struct apply *a)
 		return fail_kernel(a, cmd->name.loc, EEXIST);
 	if (!s)
 		return set_create(a, t, cmd->name.text, d, cmd->name.loc);
+	s->declared = a->m->transaction;
 	d->flags |= s->decl.flags & SETF_DYNAMIC;
 	return set_change_decl(a, s, d);
 }
@@ -232,6 +234,8 @@ static int set_flush_cmd(struct apply *a)
 	if (a->cmd->obj != CO_METER && (a->cmd->obj == CO_MAP) != !!(s->decl.flags & SETF_MAP))
 		return fail(a, a->cmd->name.loc, "%s", strerror(ENOENT));
 	err = model_set_touch(a->m, s);
+	if (!err)
+		err = listed_flush(s);
 	if (!err)
 		err = set_flush(s->set, a->now);
 	return err ? fail_errno(a, a->cmd->name.loc, err) : 0;

@@ -2,6 +2,7 @@
 /* A ruleset in the place of another, and what sets keep of theirs. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -113,8 +114,9 @@ static void text_wins(void **state)
 
 	load(t,
 	     "table ip f {\n"
-	     "	map marks { type inet_service : mark; elements = { 1 : 1, 2 : 2 }; }\n"
-	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 172.16.0.0/12 }; "
+	     "	map marks { type inet_service : mark; elements = { 2 : 2, 9 : 9 }; }\n"
+	     "	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.5, 192.168.0.0/16 "
+	     "}; "
 	     "}\n"
 	     "	set gone { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
 	     "	set other { type ipv4_addr; elements = { 1.1.1.1 }; }\n"
@@ -125,6 +127,8 @@ static void text_wins(void **state)
 	     "table ip old { set s { type mark; elements = { 1 }; }\n"
 	     "}",
 	     0);
+	load(t, "add element ip f counted { 1.1.1.2 counter packets 1 bytes 2 }", 0);
+	load(t, "add element ip f marks { 1 : 1 }\nadd element ip f nets { 172.16.0.0/12 }", 0);
 	assert_null(reload(
 		t,
 		"table ip f {\n"
@@ -158,9 +162,98 @@ static void text_wins(void **state)
 	      "	}\n\n"
 	      "	set counted {\n"
 	      "		type ipv4_addr\n"
-	      "		elements = { 1.1.1.1 }\n"
+	      "		elements = { 1.1.1.2 }\n"
 	      "	}\n"
 	      "}\n");
+	tamis_free(t);
+}
+
+/* What the old text listed and the new one does not is given up; what came otherwise stays. */
+static void gives_up(void **state)
+{
+	static const char first[] =
+		"flush ruleset\n"
+		"table ip f {\n"
+		"	set hosts { type ipv4_addr; elements = { 1.1.1.1, 1.1.1.2, 1.1.1.3 }; }\n"
+		"	set nets { type ipv4_addr; flags interval; elements = { 10.0.0.0/8, "
+		"1.0.0.0/24 }; "
+		"}\n"
+		"	set long { type ipv6_addr; elements = { 2001:db8::1, 2001:db8::2 }; }\n"
+		"	map every { type mark : mark; elements = { 1 : 1, * : 2 }; }\n"
+		"}\n"
+		"add element ip f hosts { 1.1.1.4 }\n";
+	static const char second[] =
+		"flush ruleset\n"
+		"table ip f {\n"
+		"	set hosts { type ipv4_addr; elements = { 1.1.1.2 }; }\n"
+		"	set nets { type ipv4_addr; flags interval; elements = { 1.0.0.0/24 }; }\n"
+		"	set long { type ipv6_addr; elements = { 2001:db8::2 }; }\n"
+		"	map every { type mark : mark; elements = { 1 : 1 }; }\n"
+		"}\n";
+	static const char fmt[] = "table ip f {\n"
+				  "	set hosts {\n"
+				  "		type ipv4_addr\n"
+				  "		elements = { %s }\n"
+				  "	}\n\n"
+				  "	set nets {\n"
+				  "		type ipv4_addr\n"
+				  "		flags interval\n"
+				  "		elements = { %s }\n"
+				  "	}\n\n"
+				  "	set long {\n"
+				  "		type ipv6_addr\n"
+				  "		elements = { %s }\n"
+				  "	}\n\n"
+				  "	map every {\n"
+				  "		type mark : mark\n"
+				  "		elements = { %s }\n"
+				  "	}\n"
+				  "}\n";
+	char want[1024];
+	struct tamis *t = engine();
+
+	load(t, first, 0);
+	/* One that a command takes out and brings again is the command's. */
+	load(t, "delete element ip f hosts { 1.1.1.3 }", 0);
+	load(t,
+	     "add element ip f hosts { 1.1.1.3, 1.1.1.9 }\n"
+	     "add element ip f nets { 9.0.0.0/8 }\n"
+	     "add element ip f long { 2001:db8::9 }\n"
+	     "add element ip f every { 9 : 9 }",
+	     0);
+	/* A load that fails, and what it flushed and listed, changes nothing of this. */
+	char *messages;
+	static const char bad[] = "flush set ip f nets\n"
+				  "table ip f { set nets { type ipv4_addr; flags interval; "
+				  "elements = { 9.0.0.0/8 }; }\n}\n"
+				  "delete element ip f hosts { 1.1.1.4 }\n"
+				  "delete element ip f hosts { 8.8.8.8 }\n";
+	assert_int_not_equal(tamis_load_text(t, NULL, bad, strlen(bad), NULL, NULL, &messages), 0);
+	free(messages);
+	assert_null(reload(t, first, 0));
+	snprintf(
+		want, sizeof(want), fmt,
+		"1.1.1.1, 1.1.1.2,\n			     1.1.1.3, 1.1.1.4,\n		"
+		"	     1.1.1.9",
+		"1.0.0.0/24, 9.0.0.0/8,\n			     10.0.0.0/8",
+		"2001:db8::1,\n			     2001:db8::2,\n			     "
+		"2001:db8::9",
+		"0x00000001 : 0x00000001,\n			     0x00000009 : "
+		"0x00000009,\n			     * : 0x00000002");
+	lists(t, 0, want);
+	assert_null(reload(t, second, 0));
+	snprintf(want, sizeof(want), fmt, "1.1.1.2, 1.1.1.9", "1.0.0.0/24, 9.0.0.0/8",
+		 "2001:db8::2,\n			     2001:db8::9",
+		 "0x00000001 : 0x00000001,\n			     0x00000009 : 0x00000009");
+	lists(t, 0, want);
+	/* The same text over and over does not gather. */
+	for (unsigned i = 0; i < 3; i++)
+		load(t, second + strlen("flush ruleset\n"), 0);
+	assert_null(reload(t, "table ip f { set hosts { type ipv4_addr; }\n}", 0));
+	lists(t, 0,
+	      "table ip f {\n	set hosts {\n		type ipv4_addr\n		elements = "
+	      "{ "
+	      "1.1.1.9 }\n	}\n}\n");
 	tamis_free(t);
 }
 
@@ -212,6 +305,9 @@ static void failures(void **state)
 	struct tamis *t = engine();
 
 	load(t, before, 0);
+	load(t,
+	     "delete element ip f s { 1.1.1.1, 1.1.1.2 }\nadd element ip f s { 1.1.1.1, 1.1.1.2 }",
+	     0);
 	assert_non_null(strstr(reload(t, "table ip f { set s { type ipv4_addr; size 1; }\n}", 0),
 			       "set 's' of table ip 'f' holds more than its new size"));
 	lists(t, 0, before);
@@ -229,9 +325,8 @@ static void failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_bans),
-		cmocka_unit_test(text_wins),
-		cmocka_unit_test(references),
+		cmocka_unit_test(keeps_bans), cmocka_unit_test(text_wins),
+		cmocka_unit_test(gives_up),   cmocka_unit_test(references),
 		cmocka_unit_test(failures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
