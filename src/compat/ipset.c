@@ -52,7 +52,7 @@ static int said_hand_over(struct ipset *s, int err, const char *prefix, bool qui
 
 	if (!err && (strbuf_error(&s->error) || strbuf_error(&s->warnings)))
 		status = -ENOMEM;
-	if (!quiet && s->warnings.len)
+	if (!err && !quiet && s->warnings.len)
 		strbuf_printf(messages, "Warning: %s\n", strbuf_str(&s->warnings));
 	if (!quiet && s->error.len) {
 		strbuf_printf(messages, "%s: ", prefix ? prefix : IPSET_VERSION);

@@ -195,6 +195,13 @@ bool ipset_request_reads(const struct ipset_request *r)
 	return false;
 }
 
+static int names_check(struct ipset *s, const char *first, const char *second)
+{
+	int err = ipset_name_check(s, first);
+
+	return err ? err : ipset_name_check(s, second);
+}
+
 /* The set of that name, which must be there. */
 static int set_find(struct ipset *s, const char *name, struct ipset_set **out)
 {
@@ -272,7 +279,9 @@ int ipset_request_do(struct ipset *s, struct ipset_request *r, struct strbuf *ou
 			return 0;
 		break;
 	}
-	if (r->n > 1)
+	if (r->command == IPSET_CMD_RENAME || r->command == IPSET_CMD_SWAP)
+		err = names_check(s, r->word[1], r->word[2]);
+	if (!err && r->n > 1)
 		err = set_find(s, words_next(&w), &set);
 	if (err)
 		return err;

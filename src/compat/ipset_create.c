@@ -7,9 +7,17 @@
 
 enum { BITMAP_MAX = 65536, HASHSIZE_MIN = 64 };
 
-/* Options whose arguments can be read only when all are known, or that have none. */
-struct late {
-	const char *range, *from, *to, *network, *netmask, *bitmask;
+/* An option as it was written. */
+struct given {
+	enum ipset_option option;
+	const char *text; /* its argument, or NULL */
+};
+
+struct options {
+	struct given items[IPSET_WORDS_MAX];
+	unsigned n;
+	unsigned said; /* of what has no meaning any more */
+	bool whole;    /* a range was given as one */
 };
 
 int ipset_name_check(struct ipset *s, const char *name)
@@ -38,7 +46,7 @@ static int bitmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 {
 	unsigned bits = b->ip_len * 8, prefix = 0;
 
-	if (address_parse(text, strlen(text), b->mask) != b->ip_len) {
+	if (!ipset_address_parse(text, strlen(text), b->ip_len, b->mask)) {
 		ipset_fail(s, "Syntax error: cannot parse %s: resolving to IPv%c address failed",
 			   text, b->ip_len == 4 ? '4' : '6');
 		return ipset_fail(s, "Syntax error: bitmask is not valid for family = %s",
@@ -55,74 +63,85 @@ static int bitmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 	return 0;
 }
 
-static int masks_set(struct ipset *s, struct ipset_body *b, const struct late *late)
+static int netmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 {
 	unsigned bits = b->ip_len * 8;
 	uint64_t number;
 	uint8_t last[16];
+	int err = ipset_number(s, text, 0, UINT8_MAX, &number);
 
-	memset(b->mask, 0xff, sizeof(b->mask));
-	if (late->bitmask && late->netmask)
-		return ipset_fail(s, "Syntax error: bitmask and netmask are mutually exclusive, "
-				     "provide only one");
-	if (late->bitmask)
-		return bitmask_set(s, b, late->bitmask);
-	if (!late->netmask)
-		return 0;
-	if (ipset_number(s, late->netmask, 1, bits, &number))
+	if (!err && (!number || number > bits))
+		err = ipset_fail(s, "Syntax error: '%s' is out of range 1-%u", text, bits);
+	if (err)
 		return ipset_fail(s, "Syntax error: netmask is out of the inclusive range of 1-%u",
 				  bits);
-	if (number == bits) {
-		b->given &= ~OPT(NETMASK);
+	if (number == bits)
 		return 0;
-	}
 	b->masked = true;
 	b->mask_bits = (unsigned)number;
 	address_prefix_bounds(b->mask, last, b->ip_len, (unsigned)number);
 	return 0;
 }
 
-/* An end of a bitmap's range, with the words that an element of it has. */
-static int end_read(struct ipset *s, const struct ipset_body *b, const char *text,
-		    struct ipset_part *out)
+static int mask_set(struct ipset *s, struct ipset_body *b, enum ipset_option o, const char *text)
+{
+	if (b->given & OPT(NETMASK) && b->given & OPT(BITMASK))
+		return ipset_fail(s, "Syntax error: bitmask and netmask are mutually exclusive, "
+				     "provide only one");
+	return o == IPSET_NETMASK ? netmask_set(s, b, text) : bitmask_set(s, b, text);
+}
+
+/* An end of a bitmap's range, or both, with the words that an element of it has. */
+static int ends_read(struct ipset *s, const struct ipset_body *b, bool range, const char *text,
+		     struct ipset_part *out)
 {
 	char copy[IPSET_LINE_MAX + 1];
 
 	if (strlen(text) >= sizeof(copy))
 		return ipset_fail(s, "Syntax error: '%.64s...' is no range", text);
 	strcpy(copy, text);
-	return ipset_part_parse(s, b, 0, true, copy, out);
+	return ipset_part_parse(s, b, 0, range, copy, out);
 }
 
-static int range_set(struct ipset *s, struct ipset_body *b, const struct late *late)
+/* Sides of a bitmap: `range` and `network` give both, `from` and `to` one each. */
+static int sides_set(struct ipset *s, struct ipset_body *b, enum ipset_option o, const char *text,
+		     struct options *options)
 {
-	bool ports = b->type->dims[0] == DIM_PLAIN_PORT;
-	const char *text = late->range ? late->range : late->network;
-	struct ipset_part from, to;
-	uint32_t other;
+	bool ports = b->type->dims[0] == DIM_PLAIN_PORT, both = o != IPSET_FROM && o != IPSET_TO;
+	struct ipset_part p;
 	int err;
 
-	if (!text && (!late->from || !late->to))
-		return ipset_usage(s, "Mandatory option `%s' is missing",
-				   late->from ? "to"
-				   : late->to ? "from"
-					      : "range");
-	if (text && !ports && !strpbrk(text, "-/"))
+	if (o == IPSET_NETWORK && !ipset_separator(text, '/'))
+		return ipset_fail(s, "Syntax error: IP/netblock must be supplied: %s", text);
+	if (both && !ports && !ipset_separator(text, '-') && !ipset_separator(text, '/'))
 		return ipset_fail(s, "Syntax error: IP/cidr or IP-IP range must be specified: %s",
 				  text);
-	err = end_read(s, b, text ? text : late->from, &from);
-	if (!err && text && ports && !from.dashed)
-		return ipset_usage(s, "Mandatory option `to' is missing");
-	to = from;
-	if (!err && !text)
-		err = end_read(s, b, late->to, &to);
+	err = ends_read(s, b, both, text, &p);
 	if (err)
 		return err;
-	b->first = ports ? be16_load(from.first) : be32_load(from.first);
-	b->last = ports ? be16_load(to.last) : be32_load(to.last);
-	other = MIN(b->first, b->last);
-	b->last = MAX(b->first, b->last);
-	b->first = other;
+	if (p.slashed && p.written == 32)
+		return ipset_fail(s, "The value of the CIDR parameter of the IP address is "
+				     "invalid");
+	if (o != IPSET_TO)
+		b->first = ports ? be16_load(p.first) : be32_load(p.first);
+	if (o != IPSET_FROM && (!both || !ports || p.dashed))
+		b->last = ports ? be16_load(p.last) : be32_load(p.last);
+	if (ports && p.dashed)
+		b->given |= OPT(TO);
+	options->whole |= both && (!ports || p.dashed);
+	return 0;
+}
+
+static int range_check(struct ipset *s, struct ipset_body *b, const struct options *options)
+{
+	uint32_t other = b->first;
+
+	if (!(b->given & OPT(RANGE)))
+		return ipset_usage(s, "Mandatory option `range' is missing");
+	if (!options->whole && !(b->given & OPT(TO)))
+		return ipset_usage(s, "Mandatory option `to' is missing");
+	b->first = MIN(other, b->last);
+	b->last = MAX(other, b->last);
 	return 0;
 }
 
@@ -167,32 +186,20 @@ static uint32_t hashsize_round(uint32_t n)
 }
 
 static int option_set(struct ipset *s, struct ipset_body *b, enum ipset_option o, const char *text,
-		      struct late *late)
+		      struct options *options)
 {
 	uint64_t n = 0;
 	int err = 0;
 
 	switch (o) {
-	case IPSET_FAMILY:
-		return family_set(s, b, text);
 	case IPSET_NETMASK:
-		late->netmask = text;
-		return 0;
 	case IPSET_BITMASK:
-		late->bitmask = text;
-		return 0;
+		return mask_set(s, b, o, text);
 	case IPSET_RANGE:
-		late->range = text;
-		return 0;
 	case IPSET_FROM:
-		late->from = text;
-		return 0;
 	case IPSET_TO:
-		late->to = text;
-		return 0;
 	case IPSET_NETWORK:
-		late->network = text;
-		return 0;
+		return sides_set(s, b, o, text, options);
 	case IPSET_TIMEOUT:
 		err = ipset_number(s, text, 0, IPSET_TIMEOUT_MAX, &n);
 		b->timeout = (uint32_t)n;
@@ -223,37 +230,79 @@ static int option_set(struct ipset *s, struct ipset_body *b, enum ipset_option o
 		if (!err && !n)
 			return ipset_fail(s, "The value of the markmask parameter is invalid");
 		return err;
-	default:
-		ipset_warn(s, "Option '--%s %s' is ignored. Please upgrade your syntax.",
-			   ipset_option_name(o), text);
+	default: /* the family is known, and others are only given or not */
 		return 0;
 	}
 }
 
-static int options_read(struct ipset *s, struct ipset_body *b, struct ipset_words *w)
+/* What has no meaning any more; `network` was another word for `from`. */
+static void ignore(struct ipset *s, const struct given *g, struct options *options)
+{
+	enum ipset_option o = g->option == IPSET_NETWORK ? IPSET_FROM : g->option;
+
+	if (!(options->said & 1U << o))
+		ipset_warn(s, "Option '--%s %s' is ignored. Please upgrade your syntax.",
+			   ipset_option_name(o), g->text);
+	options->said |= 1U << o;
+}
+
+/* Words first, as far as they are options at all, with the family, which others depend on. */
+static int options_collect(struct ipset *s, struct ipset_body *b, struct ipset_words *w,
+			   struct options *out)
 {
 	static const unsigned flags = OPT(COUNTERS) | OPT(COMMENT) | OPT(SKBINFO) | OPT(FORCEADD);
-	struct late late = {0};
-	enum ipset_option o;
-	const char *text = NULL;
+	struct given *g = out->items;
+	const char *family = NULL;
 	int err;
 
-	for (;;) {
-		err = ipset_option_next(s, w, b->type->options, &b->given, &o);
-		if (err || o == IPSET_OPTIONS_N)
+	memset(b->mask, 0xff, sizeof(b->mask));
+	for (;; g++) {
+		err = ipset_option_next(s, w, b->type->options, &g->option);
+		if (err || g->option == IPSET_OPTIONS_N)
 			break;
-		if (flags >> o & 1)
-			continue;
-		err = ipset_argument(s, w, ipset_option_name(o), &text);
-		if (!err)
-			err = option_set(s, b, o, text, &late);
+		g->text = NULL;
+		if (!(flags >> g->option & 1))
+			err = ipset_argument(s, w, ipset_option_name(g->option), &g->text);
+		if (!err && g->option == IPSET_FAMILY && family)
+			err = ipset_fail(s, "Syntax error: %s already specified",
+					 *g->text == '-' ? g->text : "family");
+		else if (!err && g->option == IPSET_FAMILY)
+			err = family_set(s, b, family = g->text);
 		if (err)
 			break;
 	}
-	if (!err)
-		err = masks_set(s, b, &late);
+	out->n = (unsigned)(g - out->items);
+	return err;
+}
+
+static int options_read(struct ipset *s, struct ipset_body *b, struct ipset_words *w)
+{
+	static const unsigned sides = OPT(RANGE) | OPT(FROM) | OPT(NETWORK);
+	struct options options = {0};
+	unsigned ignored = OPT(PROBES) | OPT(RESIZE) | OPT(GC);
+	int err = options_collect(s, b, w, &options);
+
+	if (b->type->kind == IPSET_HASH)
+		ignored |= sides | OPT(TO);
+	for (unsigned i = 0; !err && i < options.n; i++) {
+		const struct given *g = &options.items[i];
+
+		if (ignored >> g->option & 1) {
+			ignore(s, g, &options);
+			continue;
+		}
+		if (g->text && g->option != IPSET_FAMILY && b->given & 1U << g->option)
+			err = ipset_fail(s, "Syntax error: %s already specified",
+					 ipset_option_name(g->option));
+		if (err)
+			break;
+		b->given |= sides >> g->option & 1 ? sides : 1U << g->option;
+		err = option_set(s, b, g->option, g->text, &options);
+	}
+	if (!b->masked)
+		b->given &= ~OPT(NETMASK);
 	if (!err && b->type->kind == IPSET_BITMAP)
-		err = range_set(s, b, &late);
+		err = range_check(s, b, &options);
 	if (!err && b->type->kind == IPSET_BITMAP)
 		err = bitmap_check(s, b);
 	return err;

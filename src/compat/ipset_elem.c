@@ -121,14 +121,17 @@ static int extras_read(struct ipset *s, const struct ipset_body *b, enum ipset_v
 	int err;
 
 	for (;;) {
-		err = ipset_option_next(s, w, known, &x->given, &o);
+		err = ipset_option_next(s, w, known, &o);
 		if (err || o == IPSET_OPTIONS_N)
 			break;
 		if (o == IPSET_NOMATCH || o == IPSET_WILDCARD) {
+			x->given |= 1U << o;
 			x->ext.flags |= o == IPSET_NOMATCH ? ELEM_NOMATCH : ELEM_WILDCARD;
 			continue;
 		}
 		err = ipset_argument(s, w, ipset_option_name(o), &text);
+		if (!err)
+			err = ipset_option_once(s, &x->given, o);
 		if (!err)
 			err = extra_read(s, o, text, x);
 		if (err)
@@ -150,38 +153,30 @@ static int extras_read(struct ipset *s, const struct ipset_body *b, enum ipset_v
 static int parts_split(struct ipset *s, const struct ipset_body *b, char *text,
 		       char *part[IPSET_DIMS])
 {
-	const char *name = b->type->name;
-	unsigned want = 1, n = 1, commas = 0;
+	static const char *const too_many[][2] = {
+		{"Elem separator", "none"},
+		{"Two elem separators", "one"},
+		{"Three elem separators", "two"},
+	};
+	char *comma[IPSET_DIMS] = {0};
+	unsigned want = 1, n = 0;
 
 	while (want < IPSET_DIMS && b->type->dims[want])
 		want++;
-	for (const char *p = text; (p = strchr(p, ',')) && p[1]; p++)
-		commas++;
-	if (commas > 0 && want == 1)
-		return ipset_fail(s,
-				  "Syntax error: Elem separator in %s, but settype %s supports "
-				  "none.",
-				  text, name);
-	if (commas > 1 && want == 2)
-		return ipset_fail(s,
-				  "Syntax error: Two elem separators in %s, but settype %s "
-				  "supports one.",
-				  text, name);
-	if (commas > 2)
-		return ipset_fail(s,
-				  "Syntax error: Three elem separators in %s, but settype %s "
-				  "supports two.",
-				  text, name);
-	if (commas + 1 < want && b->type->kind != IPSET_BITMAP)
+	for (char *p = text; n < want && (p = ipset_separator(p, ',')); p++)
+		comma[n++] = p;
+	if (n == want)
+		return ipset_fail(s, "Syntax error: %s in %s, but settype %s supports %s.",
+				  too_many[n - 1][0], text, b->type->name, too_many[n - 1][1]);
+	if (n + 1 < want && b->type->kind != IPSET_BITMAP)
 		return ipset_fail(s, "Syntax error: %s element is missing from %s.",
-				  commas ? "Third" : "Second", text);
+				  n ? "Third" : "Second", text);
 	part[0] = text;
-	for (char *p = text; n < IPSET_DIMS && (p = strchr(p, ',')) && p[1];) {
-		*p++ = '\0';
-		part[n++] = p;
+	for (unsigned i = 1; i < IPSET_DIMS; i++) {
+		part[i] = i <= n ? comma[i - 1] + 1 : NULL;
+		if (i <= n)
+			*comma[i - 1] = '\0';
 	}
-	while (n < IPSET_DIMS)
-		part[n++] = NULL;
 	return 0;
 }
 
@@ -196,6 +191,7 @@ struct line {
 static int line_parse(struct ipset *s, const struct ipset_body *b, char *text, struct line *l)
 {
 	char *part[IPSET_DIMS];
+	bool range;
 	int err = parts_split(s, b, text, part);
 
 	l->n = 0;
@@ -209,8 +205,9 @@ static int line_parse(struct ipset *s, const struct ipset_body *b, char *text, s
 					part[1]);
 			break;
 		}
-		err = ipset_part_parse(s, b, l->n, b->type->ranges >> l->n & 1, part[l->n],
-				       &l->part[l->n]);
+		range = b->type->ranges >> l->n & 1 || b->type->dims[l->n] == DIM_PORT ||
+			b->type->dims[l->n] == DIM_PLAIN_PORT;
+		err = ipset_part_parse(s, b, l->n, range, part[l->n], &l->part[l->n]);
 		ipset_part_begin(&l->part[l->n]);
 	}
 	return err;
@@ -272,21 +269,60 @@ int ipset_key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *
 	return 0;
 }
 
-/* Networks with a length of 0 are for pairs of them, and with interfaces. */
-static int length_check(struct ipset *s, const struct ipset_body *b, const struct line *l)
+/* A bitmap takes all of a line or nothing. */
+static int bitmap_check(struct ipset *s, const struct ipset_body *b, enum ipset_verb verb,
+			const struct ipset_part *p)
+{
+	if (b->type->dims[1] && p->slashed)
+		return ipset_fail(s,
+				  "IP/CIDR range is not allowed in command %s with set type %s "
+				  "and family %s",
+				  verb == IPSET_ADD ? "add" : "del", b->type->name,
+				  ipset_family_name(b->type, b->ip_len));
+	if (p->slashed && !p->written && in_range(b, p->raw))
+		return ipset_fail(s, "The value of the CIDR parameter of the IP address is "
+				     "invalid");
+	if (!in_range(b, p->first) || !in_range(b, p->last))
+		return ipset_fail(s, "Element is out of the range of the set");
+	return 0;
+}
+
+/* Prefixes with a length of 0 are for pairs of networks, and with interfaces. */
+static int prefix_check(struct ipset *s, const struct ipset_body *b, const struct ipset_part *p)
 {
 	bool pairs = b->type->dims[0] == DIM_NET &&
 		     (b->type->dims[1] == DIM_NET || b->type->dims[2] == DIM_NET);
+	bool zero = p->slashed && !p->written;
+	int err;
 
-	for (unsigned d = 0; d < l->n; d++) {
+	if (p->dim == DIM_NET && p->dashed && !be32_load(p->first) &&
+	    be32_load(p->last) == UINT32_MAX)
+		return ipset_fail(s, "Invalid range, covers the whole address space");
+	if (!zero || (p->dim == DIM_NET && (pairs || b->type->dims[1] == DIM_IFACE)))
+		return 0;
+	err = b->type->dims[0] == DIM_IP ? ipset_key_check(s, b, p->raw) : 0;
+	return err ? err
+		   : ipset_fail(s, "The value of the CIDR parameter of the IP address is "
+				   "invalid");
+}
+
+/* What is wrong with a line whose words are right. */
+static int line_check(struct ipset *s, const struct ipset_body *b, enum ipset_verb verb,
+		      const struct line *l)
+{
+	int err = 0;
+
+	if (verb != IPSET_TEST && b->type->kind == IPSET_BITMAP)
+		return bitmap_check(s, b, verb, &l->part[0]);
+	for (unsigned d = 0; !err && d < l->n; d++) {
 		const struct ipset_part *p = &l->part[d];
-		bool free = pairs || b->type->dims[1] == DIM_IFACE;
 
-		if ((p->dim == DIM_NET ? !free : p->dim == DIM_IP) && p->slashed && !p->written)
-			return ipset_fail(s, "The value of the CIDR parameter of the IP address is "
-					     "invalid");
+		if (p->dim == DIM_PORT && !p->proto)
+			err = ipset_fail(s, "Invalid protocol specified");
+		else if (verb != IPSET_TEST && (p->dim == DIM_NET || p->dim == DIM_IP))
+			err = prefix_check(s, b, p);
 	}
-	return 0;
+	return err;
 }
 
 int ipset_elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id)
@@ -442,6 +478,27 @@ static int line_test(struct ipset *s, const struct ipset_set *set, const struct 
 	return -EINVAL;
 }
 
+/* "SET,before,SET" as lists had it once. */
+static int neighbour_read(struct ipset *s, char *text, struct ipset_extras *x)
+{
+	char *place = ipset_separator(text, ','), *other;
+	bool before;
+
+	if (!place)
+		return 0;
+	*place++ = '\0';
+	other = ipset_separator(place, ',');
+	if (other)
+		*other++ = '\0';
+	before = strcmp(place, "before") == 0;
+	if (!other || (!before && strcmp(place, "after")))
+		return ipset_fail(s, "you must specify elements as "
+				     "setname,[before|after],setname");
+	x->given |= before ? OPT(BEFORE) : OPT(AFTER);
+	x->neighbour = other;
+	return 0;
+}
+
 int ipset_elem(struct ipset *s, struct ipset_set *set, enum ipset_verb verb, struct ipset_words *w,
 	       struct strbuf *answer)
 {
@@ -456,7 +513,9 @@ int ipset_elem(struct ipset *s, struct ipset_set *set, enum ipset_verb verb, str
 		return ipset_usage(s, "Missing second mandatory argument to command %s",
 				   verbs[verb]);
 	if (b->type->kind == IPSET_LIST) {
-		err = extras_read(s, b, verb, w, &x);
+		err = neighbour_read(s, text, &x);
+		if (!err)
+			err = extras_read(s, b, verb, w, &x);
 		return err ? err : ipset_member(s, set, verb, text, &x, answer);
 	}
 	err = line_parse(s, b, text, &l);
@@ -464,12 +523,13 @@ int ipset_elem(struct ipset *s, struct ipset_set *set, enum ipset_verb verb, str
 		err = extras_read(s, b, verb, w, &x);
 	if (!err && verb == IPSET_TEST)
 		err = spans_check(s, b, &l);
+	if (!err)
+		err = line_check(s, b, verb, &l);
 	if (err)
 		return err;
 	if (verb == IPSET_TEST)
 		return line_test(s, set, &l, &x, answer);
-	err = length_check(s, b, &l);
-	return err ? err : keys_each(s, b, verb, &l, &x);
+	return keys_each(s, b, verb, &l, &x);
 }
 
 int ipset_flush(struct ipset *s, struct ipset_set *set)

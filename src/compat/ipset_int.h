@@ -111,7 +111,7 @@ bool ipset_type_has(const struct ipset_type *type, enum ipset_dim d);
 /* "inet", "inet6" or "unspec" */
 const char *ipset_family_name(const struct ipset_type *type, unsigned ip_len);
 const char *ipset_option_name(enum ipset_option o);
-/* Its number among IPSET_OPTIONS, dashes in front or not; IPSET_OPTIONS_N for none. */
+/* Its number among IPSET_OPTIONS, two dashes in front or not; IPSET_OPTIONS_N for none. */
 enum ipset_option ipset_option_find(const char *word);
 
 /* --- sets --------------------------------------------------------------------------------- */
@@ -238,11 +238,13 @@ static inline char *words_next(struct ipset_words *w)
 int ipset_number(struct ipset *s, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 /* The argument of an option, which must be there. */
 int ipset_argument(struct ipset *s, struct ipset_words *w, const char *option, const char **out);
-/* Reads the next option, which must be one of `known` and new in *given; IPSET_OPTIONS_N at the
- * end.
- */
-int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known, unsigned *given,
+/* The next word is an option, one of `known`; IPSET_OPTIONS_N at the end. */
+int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known,
 		      enum ipset_option *out);
+/* Options are given once, but those that take no argument. */
+int ipset_option_once(struct ipset *s, unsigned *given, enum ipset_option o);
+/* Where `c` takes a text apart: neither in front of it, nor if one stands at its end. */
+char *ipset_separator(const char *text, char c);
 
 /* --- ipset_create.c ----------------------------------------------------------------------- */
 
@@ -355,7 +357,7 @@ struct ipset_part {
 	uint8_t physdev;
 };
 
-/* `range`: the text may be one of IPv4 addresses. */
+/* `range`: the text may be one of IPv4 addresses or ports. */
 int ipset_part_parse(struct ipset *s, const struct ipset_body *b, unsigned dim, bool range,
 		     char *text, struct ipset_part *out);
 /* To the first value, and on to the next: false after the last one. */
@@ -365,13 +367,15 @@ bool ipset_part_next(const struct ipset_body *b, struct ipset_part *p);
 void ipset_part_put(const struct ipset_body *b, const struct ipset_part *p, uint8_t *key);
 /* As it was written, in ipset's form. */
 void ipset_part_print(const struct ipset_part *p, struct strbuf *out);
+/* False if the text is no address of that length. */
+bool ipset_address_parse(const char *text, size_t n, unsigned len, uint8_t out[16]);
 int ipset_mac_parse(const char *text, uint8_t mac[6]);
 
 /* --- ipset_proto.c ------------------------------------------------------------------------ */
 
 /* "[PROTO:]PORT[-PORT]" into proto, first, last and span; only a port if the part is a plain one.
- */
-int ipset_port_parse(struct ipset *s, const struct ipset_body *b, const char *text,
+ * `range`: there may be two. */
+int ipset_port_parse(struct ipset *s, const struct ipset_body *b, bool range, const char *text,
 		     struct ipset_part *p);
 void ipset_port_print(uint8_t proto, uint16_t port, struct strbuf *out);
 /* "tcp", or a number in `number`. */

@@ -8,9 +8,9 @@
 
 /*
  * Addresses as the C library reads them where no resolver is asked: "10.1.2.3", but also "10.1" and
- * octal numbers. 0 if it is none of the family.
+ * octal numbers.
  */
-static bool one_address(const char *text, size_t n, unsigned len, uint8_t out[16])
+bool ipset_address_parse(const char *text, size_t n, unsigned len, uint8_t out[16])
 {
 	char copy[32];
 	struct in_addr a;
@@ -52,7 +52,7 @@ static int brackets_strip(struct ipset *s, char *text)
 static int range_parse(struct ipset *s, const struct ipset_body *b, const char *dash,
 		       struct ipset_part *p)
 {
-	if (!one_address(dash + 1, strlen(dash + 1), b->ip_len, p->last))
+	if (!ipset_address_parse(dash + 1, strlen(dash + 1), b->ip_len, p->last))
 		return address_fail(s, b, dash + 1);
 	if (memcmp(p->first, p->last, p->len) > 0) {
 		uint8_t swapped[16];
@@ -61,8 +61,6 @@ static int range_parse(struct ipset *s, const struct ipset_body *b, const char *
 		memcpy(p->first, p->last, 16);
 		memcpy(p->last, swapped, 16);
 	}
-	if (p->dim == DIM_NET && !be32_load(p->first) && be32_load(p->last) == UINT32_MAX)
-		return ipset_fail(s, "Invalid range, covers the whole address space");
 	p->dashed = p->span = true;
 	return 0;
 }
@@ -78,8 +76,8 @@ static int addresses_parse(struct ipset *s, const struct ipset_body *b, bool ran
 
 	if (brackets_strip(s, text))
 		return -EINVAL;
-	dash = strchr(text, '-');
-	slash = dash ? NULL : strchr(text, '/');
+	slash = ipset_separator(text, '/');
+	dash = slash ? NULL : ipset_separator(text, '-');
 	n = dash ? (size_t)(dash - text) : slash ? (size_t)(slash - text) : strlen(text);
 	if (p->dim == DIM_IP && (!range || b->ip_len == 16)) {
 		uint64_t whole = 0;
@@ -89,10 +87,12 @@ static int addresses_parse(struct ipset *s, const struct ipset_body *b, bool ran
 			return ipset_fail(s, "Syntax error: plain IP address must be supplied: %s",
 					  text);
 	}
-	if (dash && b->ip_len == 16)
+	if (b->ip_len == 16 && ipset_separator(text, '-'))
 		return ipset_fail(s, "Syntax error: IP address or IP/cidr must be specified: %s",
 				  text);
-	if (!one_address(text, n, b->ip_len, p->first)) {
+	if (slash && ipset_number(s, slash + 1, 0, bits, &prefix))
+		return -EINVAL;
+	if (!ipset_address_parse(text, n, b->ip_len, p->first)) {
 		char copy[IPSET_LINE_MAX];
 
 		snprintf(copy, sizeof(copy), "%.*s", (int)n, text);
@@ -102,8 +102,6 @@ static int addresses_parse(struct ipset *s, const struct ipset_body *b, bool ran
 	p->len = b->ip_len;
 	if (dash)
 		return range_parse(s, b, dash, p);
-	if (slash && ipset_number(s, slash + 1, 0, bits, &prefix))
-		return -EINVAL;
 	p->slashed = slash;
 	p->written = p->prefix = (uint8_t)prefix;
 	address_prefix_bounds(p->first, p->last, p->len, (unsigned)prefix);
@@ -180,7 +178,7 @@ int ipset_part_parse(struct ipset *s, const struct ipset_body *b, unsigned dim, 
 		break;
 	case DIM_PORT:
 	case DIM_PLAIN_PORT:
-		err = ipset_port_parse(s, b, text, &p);
+		err = ipset_port_parse(s, b, range, text, &p);
 		break;
 	case DIM_IFACE:
 		err = iface_parse(s, text, &p);
@@ -282,7 +280,7 @@ void ipset_part_print(const struct ipset_part *p, struct strbuf *out)
 	case DIM_IP:
 	case DIM_NET:
 		ipset_address_print(p->raw, p->len, out);
-		if (p->dashed) {
+		if (p->dashed && p->dim == DIM_IP) {
 			strbuf_putc(out, '-');
 			ipset_address_print(p->last, p->len, out);
 		} else if (p->slashed && p->written != p->len * 8) {

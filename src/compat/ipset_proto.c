@@ -127,6 +127,8 @@ static int proto_find(struct ipset *s, const char *name, uint8_t *out)
 		*out = (uint8_t)number;
 		return 0;
 	}
+	if (strcasecmp(name, "ip") == 0)
+		return ipset_fail(s, "Syntax error: Unsupported protocol '%s'", name);
 	if (strcasecmp(name, "icmpv6") == 0)
 		name = protocols[ICMPV6];
 	for (unsigned i = 1; i < ARRAY_SIZE(protocols); i++) {
@@ -147,7 +149,7 @@ static int icmp_parse(struct ipset *s, const char *text, bool v6, uint16_t *out)
 {
 	const struct icmp_name *names = v6 ? icmpv6_names : icmp_names;
 	size_t n = v6 ? ARRAY_SIZE(icmpv6_names) : ARRAY_SIZE(icmp_names);
-	const char *slash = strchr(text, '/');
+	const char *slash = ipset_separator(text, '/');
 	uint64_t type, code;
 	char first[8];
 
@@ -191,7 +193,8 @@ static int one_port(struct ipset *s, const char *text, const char *proto, uint8_
 	return ipset_fail(s, "cannot parse '%s' as a %s port", text, proto);
 }
 
-/* "[name-with-dashes]" loses its brackets; *rest is what follows, behind a dash if there is one. */
+/* "[name-with-dashes]" loses its brackets; *rest (may be NULL) is what follows, behind a dash if
+ * there is one. */
 static int name_cut(struct ipset *s, char *text, char **name, char **rest)
 {
 	char *end = text;
@@ -207,29 +210,33 @@ static int name_cut(struct ipset *s, char *text, char **name, char **rest)
 		*name = text + 1;
 		*end++ = '\0';
 	}
+	if (!rest)
+		return 0;
 	*rest = strchr(end, '-');
-	if (*rest && (*rest)[1] && *rest != text)
+	if (*rest && *rest != text && end[strlen(end) - 1] != '-')
 		*(*rest)++ = '\0';
 	else
 		*rest = NULL;
 	return 0;
 }
 
-static int ports_parse(struct ipset *s, char *text, const char *proto, struct ipset_part *p)
+static int ports_parse(struct ipset *s, char *text, bool range, const char *proto,
+		       struct ipset_part *p)
 {
-	char *name, *rest, *more = NULL;
+	char *name, *rest = NULL;
 	uint8_t swapped[2];
-	int err = name_cut(s, text, &name, &rest);
+	int err = name_cut(s, text, &name, range ? &rest : NULL);
 
-	if (!err)
-		err = one_port(s, name, proto, p->first);
-	memcpy(p->last, p->first, 2);
 	if (!err && rest) {
 		p->dashed = true;
-		err = name_cut(s, rest, &name, &more);
+		err = name_cut(s, rest, &rest, NULL);
 		if (!err)
-			err = one_port(s, name, proto, p->last);
+			err = one_port(s, rest, proto, p->last);
 	}
+	if (!err)
+		err = one_port(s, name, proto, p->first);
+	if (!rest)
+		memcpy(p->last, p->first, 2);
 	if (!err && memcmp(p->first, p->last, 2) > 0) {
 		memcpy(swapped, p->first, 2);
 		memcpy(p->first, p->last, 2);
@@ -257,7 +264,7 @@ static int icmp_check(struct ipset *s, const struct ipset_body *b, const char *t
 	return 0;
 }
 
-int ipset_port_parse(struct ipset *s, const struct ipset_body *b, const char *text,
+int ipset_port_parse(struct ipset *s, const struct ipset_body *b, bool range, const char *text,
 		     struct ipset_part *p)
 {
 	char copy[IPSET_LINE_MAX + 1], *colon, *port = copy;
@@ -269,8 +276,8 @@ int ipset_port_parse(struct ipset *s, const struct ipset_body *b, const char *te
 		return ipset_fail(s, "Syntax error: '%s' is invalid as number", text);
 	strcpy(copy, text);
 	p->proto = TCP;
-	colon = strchr(copy, ':');
-	if (colon && colon != copy && colon[1]) {
+	colon = ipset_separator(copy, ':');
+	if (colon) {
 		*colon = '\0';
 		port = colon + 1;
 		name = copy;
@@ -283,9 +290,7 @@ int ipset_port_parse(struct ipset *s, const struct ipset_body *b, const char *te
 	if (p->proto == ICMP || p->proto == ICMPV6)
 		return icmp_check(s, b, port, p);
 	if (has_ports(p->proto))
-		return ports_parse(s, port, ipset_proto_name(p->proto, number), p);
-	if (!p->proto)
-		return ipset_fail(s, "Invalid protocol specified");
+		return ports_parse(s, port, range, ipset_proto_name(p->proto, number), p);
 	if (strcmp(port, "0"))
 		return ipset_fail(s,
 				  "Syntax error: Protocol %s can be used with pseudo port value 0 "

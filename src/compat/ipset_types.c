@@ -2,13 +2,15 @@
 /* ipset_types: the types of sets and the names of their options. Constant; any thread. */
 #include "compat/ipset_int.h"
 
-#define COMMON (OPT(TIMEOUT) | OPT(COUNTERS) | OPT(COMMENT) | OPT(SKBINFO) | OPT(GC))
+#define COMMON (OPT(TIMEOUT) | OPT(COUNTERS) | OPT(COMMENT) | OPT(SKBINFO))
 #define HASHED                                                                                     \
-	(COMMON | OPT(HASHSIZE) | OPT(MAXELEM) | OPT(BUCKETSIZE) | OPT(FORCEADD) | OPT(INITVAL) |  \
-	 OPT(PROBES) | OPT(RESIZE))
+	(COMMON | OPT(HASHSIZE) | OPT(MAXELEM) | OPT(BUCKETSIZE) | OPT(FORCEADD) | OPT(INITVAL))
 #define FAMILIED (HASHED | OPT(FAMILY))
 #define MASKED	 (FAMILIED | OPT(NETMASK) | OPT(BITMASK))
 #define RANGED	 (COMMON | OPT(RANGE) | OPT(FROM) | OPT(TO))
+/* What had a meaning once, for types that are as old. */
+#define SIZED  (OPT(PROBES) | OPT(RESIZE))
+#define WITHIN (SIZED | OPT(FROM) | OPT(TO) | OPT(NETWORK))
 
 /* Name, its name of old, kind, parts, ranges in them, revision, mask listed last, options. */
 const struct ipset_type ipset_types[] = {
@@ -29,7 +31,7 @@ const struct ipset_type ipset_types[] = {
 	 false,
 	 RANGED | OPT(NETWORK)},
 	{"bitmap:port", "portmap", IPSET_BITMAP, {DIM_PLAIN_PORT}, 0, 3, false, RANGED},
-	{"hash:ip", "iphash", IPSET_HASH, {DIM_IP}, 1, 6, false, MASKED},
+	{"hash:ip", "iphash", IPSET_HASH, {DIM_IP}, 1, 6, false, MASKED | SIZED | OPT(GC)},
 	{"hash:ip,mac", NULL, IPSET_HASH, {DIM_IP, DIM_MAC}, 0, 1, false, FAMILIED},
 	{"hash:ip,mark",
 	 NULL,
@@ -39,7 +41,7 @@ const struct ipset_type ipset_types[] = {
 	 3,
 	 false,
 	 FAMILIED | OPT(MARKMASK)},
-	{"hash:ip,port", "ipporthash", IPSET_HASH, {DIM_IP, DIM_PORT}, 1, 7, true, MASKED},
+	{"hash:ip,port", "ipporthash", IPSET_HASH, {DIM_IP, DIM_PORT}, 1, 7, true, MASKED | WITHIN},
 	{"hash:ip,port,ip",
 	 "ipportiphash",
 	 IPSET_HASH,
@@ -47,7 +49,7 @@ const struct ipset_type ipset_types[] = {
 	 1,
 	 6,
 	 false,
-	 FAMILIED},
+	 FAMILIED | WITHIN},
 	{"hash:ip,port,net",
 	 "ipportnethash",
 	 IPSET_HASH,
@@ -55,9 +57,9 @@ const struct ipset_type ipset_types[] = {
 	 5,
 	 8,
 	 false,
-	 FAMILIED},
+	 FAMILIED | WITHIN},
 	{"hash:mac", NULL, IPSET_HASH, {DIM_MAC}, 0, 1, false, HASHED},
-	{"hash:net", "nethash", IPSET_HASH, {DIM_NET}, 1, 7, false, FAMILIED},
+	{"hash:net", "nethash", IPSET_HASH, {DIM_NET}, 1, 7, false, FAMILIED | SIZED},
 	{"hash:net,iface", NULL, IPSET_HASH, {DIM_NET, DIM_IFACE}, 1, 8, false, FAMILIED},
 	{"hash:net,net", NULL, IPSET_HASH, {DIM_NET, DIM_NET}, 3, 4, true, MASKED},
 	{"hash:net,port", NULL, IPSET_HASH, {DIM_NET, DIM_PORT}, 1, 8, false, FAMILIED},
@@ -116,8 +118,8 @@ enum ipset_option ipset_option_find(const char *word)
 {
 	unsigned i = 0;
 
-	while (*word == '-')
-		word++;
+	if (word[0] == '-' && word[1] == '-')
+		word += 2;
 	while (i < IPSET_OPTIONS_N && strcmp(word, option_names[i]))
 		i++;
 	return (enum ipset_option)i;

@@ -52,7 +52,7 @@ int ipset_number(struct ipset *s, const char *text, uint64_t min, uint64_t max, 
 	v = strtoull(text, &end, 0);
 	if (end == text || *end)
 		return ipset_fail(s, "Syntax error: '%s' is invalid as number", text);
-	if (errno || v < min || v > max || strchr(text, '-'))
+	if (errno || v < min || v > max || (v && strchr(text, '-')))
 		return ipset_fail(s, "Syntax error: '%s' is out of range %llu-%llu", text,
 				  (unsigned long long)min, (unsigned long long)max);
 	*out = v;
@@ -69,7 +69,7 @@ int ipset_argument(struct ipset *s, struct ipset_words *w, const char *option, c
 	return 0;
 }
 
-int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known, unsigned *given,
+int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known,
 		      enum ipset_option *out)
 {
 	const char *word = words_next(w);
@@ -86,9 +86,21 @@ int ipset_option_next(struct ipset *s, struct ipset_words *w, unsigned known, un
 	}
 	if (o == IPSET_OPTIONS_N || !(known & 1U << o))
 		return ipset_usage(s, "Unknown argument: `%s'", word);
+	*out = o;
+	return 0;
+}
+
+int ipset_option_once(struct ipset *s, unsigned *given, enum ipset_option o)
+{
 	if (*given & 1U << o)
 		return ipset_fail(s, "Syntax error: %s already specified", ipset_option_name(o));
 	*given |= 1U << o;
-	*out = o;
 	return 0;
+}
+
+char *ipset_separator(const char *text, char c)
+{
+	char *at = strchr(text, c);
+
+	return at && at != text && text[strlen(text) - 1] != c ? at : NULL;
 }
