@@ -4,9 +4,10 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
+SOAK ?= 2000000
 MESON_FLAGS ?=
 
-.PHONY: all run test test-asan fuzz bench install format help clean
+.PHONY: all run test test-asan soak fuzz bench install format help clean
 
 # On a terminal ninja shows its progress.
 all: $(BUILD)/build.ninja
@@ -31,6 +32,11 @@ test-asan: ## the same tests under the address and undefined behaviour sanitizer
 	@scripts/setup.sh build test
 	@$(MAKE) --no-print-directory BUILD=build-asan MESON_FLAGS='-Db_sanitize=address,undefined' all
 	@scripts/run_tests.py build-asan --timeout-multiplier 4
+
+soak: ## sets against their naive reference, SOAK (2000000) random operations of each kind
+	@scripts/setup.sh build test
+	@$(MAKE) --no-print-directory all
+	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_set_random
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; ends at the first crash
 	@scripts/setup.sh build fuzz
