@@ -23,7 +23,8 @@ uint64_t bench_random(uint64_t *state);
 double bench_median(double *v, size_t n);
 /* The value that share (0 to 1) of the values are not above. */
 double bench_quantile(double *v, size_t n, double share);
-size_t bench_memory(void); /* bytes that malloc() has given out, its own included */
+/* Bytes that malloc() has given out, its own included, and what is mapped beside it. */
+size_t bench_memory(void);
 
 /*
  * The times of n changes that are made in rounds, over and over: each counts with the median of its

@@ -4,9 +4,11 @@
  * cds_lfht: lookups, changes, memory, chosen keys.
  *
  * Keys are random and distinct. Hits ask for random keys of the set, misses for keys that are not
- * in it. rte_hash has a third more room than keys, hashes with CRC32 and does not grow. cds_lfht
- * resizes by itself. All stand beside one another in one process with small pages, and take turns
- * run by run, so that what else the machine does meets all alike.
+ * in it. rte_hash is told how many keys it will have, and has a third more room, hashes with CRC32
+ * and does not grow. Ours is told too, as whoever loads a set does, and so stands in huge pages
+ * where there are any; growing without that is bench_hash_time.c's. DPDK's memory is given the same
+ * advice (dpdk.c). cds_lfht resizes by itself. All stand beside one another in one process and take
+ * turns run by run, so that what else the machine does meets all alike.
  */
 #include <stdio.h>
 #include <stdlib.h>

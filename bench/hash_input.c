@@ -62,7 +62,9 @@ struct set *set_of(bool timeout, struct rcu *rcu)
 
 static void *ours_make(size_t n)
 {
-	return set_of(false, NULL);
+	struct set *s = set_of(false, NULL);
+	set_expect(s, n);
+	return s;
 }
 
 static void ours_drop(void *h)

@@ -225,6 +225,7 @@ static int entries_add(struct blocklist *b, struct change *c, const struct chang
 		qsort(b->entries.items, b->entries.n, sizeof(*b->entries.items), entry_compare);
 	if (set->interval && !set->auto_merge)
 		entries_unite(b);
+	set_expect(set->set, b->entries.n);
 	for (size_t from = 0; !err && from < b->entries.n; from += BATCH) {
 		const struct entry *e = &b->entries.items[from];
 		size_t n = MIN(b->entries.n - from, (size_t)BATCH);

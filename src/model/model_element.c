@@ -231,6 +231,7 @@ static int elements_add(struct apply *a, struct model_set *s, struct expr *eleme
 		err = model_set_touch(a->m, s);
 	if (err)
 		return err;
+	set_expect(s->set, elements->list.n);
 	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
 		struct set_elem *conflict = NULL;
 

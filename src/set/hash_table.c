@@ -70,6 +70,7 @@ static void table_free(struct rcu_head *head)
 		segment_free_now(seg);
 	}
 	dir_free(t->root);
+	region_list_drop(&t->regions);
 	free(t->heap);
 	free(t);
 }
@@ -93,16 +94,23 @@ uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size
 
 /* --- one key -------------------------------------------------------------------------------- */
 
+/* All the lines that a change may need at once, not one after the other. */
+static inline void fetch_buckets(uint64_t entry, uint64_t at)
+{
+	struct hash_segment *seg = entry_segment(entry);
+	unsigned n_buckets = (unsigned)(entry >> ENTRY_SHIFT);
+
+	__builtin_prefetch(&seg->bucket[home_of(at, n_buckets)], 1);
+	__builtin_prefetch(&seg->bucket[second_of(at, n_buckets)], 1);
+}
+
 static inline struct hash_segment *lock_at(struct hash_table *t, const struct hash_root *root,
 					   uint64_t at)
 {
 	for (;; root = LOAD_ACQUIRE(&t->root)) {
 		uint64_t entry = entry_load(root, at);
 		struct hash_segment *seg = entry_segment(entry);
-		unsigned n_buckets = (unsigned)(entry >> ENTRY_SHIFT);
-		/* All the lines that may be needed at once, not one after the other. */
-		__builtin_prefetch(&seg->bucket[home_of(at, n_buckets)], 1);
-		__builtin_prefetch(&seg->bucket[second_of(at, n_buckets)], 1);
+		fetch_buckets(entry, at);
 		if (!t->config.rcu)
 			seg->lock = 1; /* one thread */
 		else
@@ -383,6 +391,29 @@ int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint
 	if (err)
 		count_add(t, -1ULL);
 	return err;
+}
+
+int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most)
+{
+	static const uint64_t none[HASH_COLUMNS];
+	struct hash_pos pos;
+	int err = 0;
+
+	pos_lock(t, key, &pos);
+	bool there = t->ops->find(&pos);
+	if (!there)
+		err = hash_table_put(&pos, none, most);
+	spin_unlock(&pos.seg->lock);
+	return err == -EEXIST ? 0 : err ? err : !there;
+}
+
+void hash_table_fetch(const struct hash_table *t, const uint8_t *key)
+{
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	uint64_t at = t->ops->place(&root->key, key, t->key_len).at, entry = entry_load(root, at);
+
+	__builtin_prefetch(entry_segment(entry), 1);
+	fetch_buckets(entry, at);
 }
 
 /* Takes a slot out of the view that changes go to. True if it is in no view any more. */

@@ -129,8 +129,21 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
  * lock it again: -EEXIST if the key came meanwhile.
  */
 int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most);
+/*
+ * An element that has nothing but its key, in one call: 1 if it is a new one, 0 if the key was
+ * there, or as hash_table_put(). hash_table_fetch() says that a change of this key comes soon.
+ */
+int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most);
+void hash_table_fetch(const struct hash_table *t, const uint8_t *key);
 /* Takes the element out, and frees its record when no reader can see it, and unlocks. */
 void hash_table_drop(struct hash_pos *pos);
+
+/*
+ * Says that so many keys will come, to a table that is empty; of any other it changes nothing. Then
+ * it has room for them, in regions, and nothing is built anew while they come. 0 or -ENOMEM: the
+ * table is as it was and grows when it must. Costs what the room costs: not for the packet path.
+ */
+int hash_table_reserve(struct hash_table *t, uint64_t n);
 
 /* Elements in the view that changes go to, the expired ones too. */
 uint64_t hash_table_count(const struct hash_table *t);

@@ -141,6 +141,40 @@ static int part_resize(struct hash_table *t, uint64_t *at, unsigned depth)
 	return 0;
 }
 
+static struct hash_part *part_new(struct hash_segment *const *seg, unsigned depth)
+{
+	struct hash_part *p = malloc(part_bytes(depth));
+
+	for (size_t i = 0; p && i < (size_t)1 << depth; i++)
+		p->entry[i] = entry_of(seg[i]);
+	return p;
+}
+
+int dir_replace(struct hash_table *t, struct hash_segment *const *seg, unsigned depth)
+{
+	unsigned above = MIN(depth, (unsigned)ROOT_DEPTH_MAX), below = depth - above;
+	struct hash_root *old = t->root, *r = root_alloc(above);
+	size_t bytes = root_bytes(above) + (below ? part_bytes(below) << above : 0);
+
+	if (!r)
+		return -ENOMEM;
+	r->key = old->key;
+	memset(r->entry, 0, sizeof(r->entry[0]) << above);
+	for (size_t i = 0; i < (size_t)1 << above; i++) {
+		struct hash_part *p = below ? part_new(seg + (i << below), below) : NULL;
+		if (below && !p) {
+			dir_free(r);
+			return -ENOMEM;
+		}
+		r->entry[i] = !below ? entry_of(seg[i])
+				     : (uintptr_t)p | ENTRY_PART | (uint64_t)below << ENTRY_SHIFT;
+	}
+	STORE_RELEASE(&t->root, r);
+	__atomic_fetch_add(&t->bytes, bytes - root_bytes(old->depth), __ATOMIC_RELAXED);
+	rcu_defer(t->config.rcu, &old->rcu, root_free_rcu, root_bytes(old->depth));
+	return 0;
+}
+
 int dir_deepen(struct hash_table *t, uint64_t at, unsigned depth)
 {
 	struct hash_root *r = t->root;

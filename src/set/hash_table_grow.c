@@ -23,7 +23,7 @@ static size_t keys_offset(unsigned n_buckets)
 	return sizeof(struct hash_segment) + n_buckets * sizeof(struct hash_bucket);
 }
 
-static size_t segment_size(const struct hash_table *t, unsigned n_buckets)
+size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 {
 	size_t cells = (size_t)n_buckets * SLOTS * t->key_size;
 	size_t resting = n_buckets * sizeof(uint16_t);
@@ -46,22 +46,33 @@ static size_t columns_bytes(const struct hash_segment *seg)
 	return bytes;
 }
 
+/* Its own memory, if that is not a region's, which counts as a whole. */
+static size_t own_bytes(const struct hash_table *t, const struct hash_segment *seg)
+{
+	return seg->piece ? 0 : segment_size(t, seg->n_buckets);
+}
+
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
 {
-	return segment_size(t, seg->n_buckets) + columns_bytes(seg);
+	return own_bytes(t, seg) + columns_bytes(seg);
 }
 
 /* The new segment is locked. */
 struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
 				 uint64_t at)
 {
-	struct hash_segment *seg = aligned_alloc(64, segment_size(t, n_buckets));
+	size_t size = segment_size(t, n_buckets);
+	struct hash_segment *seg = region_alloc(t->regions, size);
+	size_t piece = seg ? region_piece(size) : 0;
+	if (!seg)
+		seg = aligned_alloc(64, size);
 	if (!seg)
 		return NULL;
 	memset(seg, 0, keys_offset(n_buckets));
 	seg->lock = 1;
 	seg->depth = (uint8_t)depth;
-	seg->n_buckets = (uint16_t)n_buckets;
+	seg->n_buckets = (uint8_t)n_buckets;
+	seg->piece = (uint8_t)(piece / 1024);
 	seg->due = UINT64_MAX;
 	seg->heap_pos = DUE_NOWHERE;
 	seg->at = at;
@@ -75,7 +86,10 @@ void segment_free_now(struct hash_segment *seg)
 		return;
 	for (unsigned c = 0; c < HASH_COLUMNS; c++)
 		free(seg->column[c]);
-	free(seg);
+	if (seg->piece)
+		region_free(seg, (size_t)seg->piece * 1024);
+	else
+		free(seg);
 }
 
 static void segment_free_rcu(struct rcu_head *head)
@@ -178,7 +192,7 @@ static int fill(struct hash_table *t, struct hash_segment *seg, const struct loa
 	return err;
 }
 
-static unsigned buckets_for(unsigned n)
+unsigned buckets_for(unsigned n)
 {
 	if (n <= SLOTS)
 		return 1;
@@ -230,14 +244,14 @@ static void lead_to(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 }
 
 /* The table's lock is held. */
-static void take_down(struct hash_table *t, struct hash_segment *old)
+void segment_take_down(struct hash_table *t, struct hash_segment *old)
 {
 	due_set(t, old, UINT64_MAX);
 	old->retired = true;
 }
 
 /* The old segment leaves the hands of writers, and later those of readers. */
-static void discard(struct hash_table *t, struct hash_segment *old)
+void segment_discard(struct hash_table *t, struct hash_segment *old)
 {
 	size_t bytes = segment_bytes(t, old);
 
@@ -247,20 +261,20 @@ static void discard(struct hash_table *t, struct hash_segment *old)
 }
 
 /* Accounts for a segment whose columns are counted already. */
-static void account(struct hash_table *t, const struct hash_segment *seg)
+void segment_account(struct hash_table *t, const struct hash_segment *seg)
 {
-	__atomic_fetch_add(&t->bytes, segment_size(t, seg->n_buckets), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->bytes, own_bytes(t, seg), __ATOMIC_RELAXED);
 }
 
 static void replace(struct hash_table *t, struct hash_segment *old, struct hash_segment *seg,
 		    uint64_t at)
 {
-	account(t, seg);
+	segment_account(t, seg);
 	spin_lock(&t->lock);
-	take_down(t, old);
+	segment_take_down(t, old);
 	lead_to(t, seg, at);
 	spin_unlock(&t->lock);
-	discard(t, old);
+	segment_discard(t, old);
 }
 
 /* --- growing -------------------------------------------------------------------------------- */
@@ -279,7 +293,7 @@ static int replace_by_two(struct hash_table *t, struct hash_segment *old,
 		err = dir_deepen(t, at, old->depth + 1U);
 	if (!err) {
 		uint64_t bit = 1ULL << (63 - old->depth);
-		take_down(t, old);
+		segment_take_down(t, old);
 		lead_to(t, half[0], at & ~bit);
 		lead_to(t, half[1], at | bit);
 	} else {
@@ -329,11 +343,11 @@ static int split(struct hash_pos *pos, const struct load *all)
 				unbuild(t, seg[h]);
 		return err;
 	}
-	account(t, seg[0]);
-	account(t, seg[1]);
+	segment_account(t, seg[0]);
+	segment_account(t, seg[1]);
 	pos->seg = seg[pos->at & bit ? 1 : 0];
 	spin_unlock(&seg[pos->at & bit ? 0 : 1]->lock);
-	discard(t, old);
+	segment_discard(t, old);
 	return 0;
 }
 
@@ -413,17 +427,17 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 		spin_unlock(&other->lock);
 		return;
 	}
-	account(t, both);
+	segment_account(t, both);
 	spin_lock(&t->lock);
-	take_down(t, seg);
-	take_down(t, other);
+	segment_take_down(t, seg);
+	segment_take_down(t, other);
 	lead_to(t, both, at);
 	__atomic_fetch_sub(&t->n_segments, 1, __ATOMIC_RELAXED);
 	dir_tidy(t, at);
 	spin_unlock(&t->lock);
 	spin_unlock(&both->lock);
-	discard(t, seg);
-	discard(t, other);
+	segment_discard(t, seg);
+	segment_discard(t, other);
 }
 
 bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
@@ -522,7 +536,7 @@ static void take_over(struct hash_table *t, struct hash_table *from)
 	t->n_heap = from->n_heap;
 	t->heap_cap = from->heap_cap;
 	t->n_segments = from->n_segments;
-	STORE(&t->bytes, from->bytes);
+	STORE(&t->bytes, from->bytes + t->n_regions * REGION_BYTES);
 	while ((seg = segment_next(&w))) {
 		seg->retired = true;
 		spin_unlock(&seg->lock);

@@ -7,6 +7,7 @@
 
 #include "set/hash_key.h"
 #include "set/hash_table.h"
+#include "set/region.h"
 
 enum {
 	SLOTS = 15,
@@ -35,10 +36,11 @@ _Static_assert(sizeof(struct hash_bucket) == 64, "a bucket is a cache line");
 struct hash_segment {
 	/* What readers look at. */
 	uint64_t *column[HASH_COLUMNS]; /* HASH_EXPIRES goes on: bucket_due() */
-	uint16_t n_buckets;
+	uint8_t n_buckets;
 	/* What writers do. */
 	uint8_t depth;
 	bool retired;
+	uint8_t piece; /* KiB of a region; 0: the allocator's */
 	uint32_t lock;
 	union {
 		struct {
@@ -113,6 +115,8 @@ struct hash_table {
 	uint32_t lock, alarm_lock;
 	struct due_slot *heap;
 	uint32_t n_heap, heap_cap, n_segments;
+	struct region *regions; /* where segments are rather than with the allocator */
+	size_t n_regions;
 };
 
 /* The read side for one kind of CPU. All of them give the same answers. */
@@ -266,6 +270,11 @@ void dir_free(struct hash_root *r); /* not the segments */
 void dir_discard(struct hash_table *t, struct hash_root *r);
 /* Makes room for segments of this depth at a place; 0 or -ENOMEM. */
 int dir_deepen(struct hash_table *t, uint64_t at, unsigned depth);
+/*
+ * All entries lead to 2^depth segments in their order, in the place of a directory without parts.
+ * 0 or -ENOMEM.
+ */
+int dir_replace(struct hash_table *t, struct hash_segment *const *seg, unsigned depth);
 /* All entries of seg's share lead to it. */
 void dir_lead(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 /* Gives back what no segment at a place needs. */
@@ -284,6 +293,14 @@ struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets,
 				 uint64_t at);
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg);
 void segment_free_now(struct hash_segment *seg);
+size_t segment_size(const struct hash_table *t, unsigned n_buckets); /* without columns */
+/* Buckets for so many keys at the load that a segment has when it was built. */
+unsigned buckets_for(unsigned n);
+/* It is complete, but for its place: its memory counts. */
+void segment_account(struct hash_table *t, const struct hash_segment *seg);
+/* Out of the due times; the table's lock is held. Then out of the hands of writers. */
+void segment_take_down(struct hash_table *t, struct hash_segment *old);
+void segment_discard(struct hash_table *t, struct hash_segment *old);
 /* A column of a locked segment, made if need be; NULL: no memory. */
 uint64_t *segment_column(struct hash_table *t, struct hash_segment *seg, enum hash_column c);
 /* Makes room for another key; the new segment is locked. 0, -ENOMEM, -ENOSPC, -EAGAIN: lock anew.

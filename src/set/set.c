@@ -8,7 +8,7 @@
 
 /* Journal entries that one add or delete can need: an expired twin, one evicted for room, itself.
  */
-enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64 };
+enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64, FETCHED = 16 };
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -70,6 +70,7 @@ int set_new(const struct set_desc *desc, struct set **out)
 		}
 		hash_set_publish(s);
 		s->base_timeout = s->desc.timeout_ns;
+		s->bare = !desc->data_len && !desc->timeout && !desc->ext_ctx;
 	}
 	*out = s;
 	return 0;
@@ -427,11 +428,25 @@ static int add_record(struct set *s, const struct set_item *item, const uint8_t 
 	return add_new(s, item, lo, hi, t, now, &e);
 }
 
+/* A key and nothing else, for a set of such, and nothing to be written down. */
+static bool is_bare_item(const struct set *s, const struct set_item *item)
+{
+	return s->bare && (!s->open || (s->store.fresh && !s->committed)) && item->lo &&
+	       (!item->hi || item->hi == item->lo) && !item->catchall && !item->data &&
+	       !item->comment && !item->template && !item->timeout_ns && !item->expires_in_ns;
+}
+
 int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t now,
 	    struct set_elem **conflict)
 {
 	const uint8_t *lo, *hi;
 	struct lifetime t;
+
+	if (is_bare_item(s, item)) {
+		int r = hash_table_add(s->store.table, item->lo, s->desc.size);
+		if (r > 0 || (!r && !(flags & SET_ADD_EXCL)) || r == -ENOMEM)
+			return MIN(r, 0);
+	}
 	int err = item_check(s, item, &lo, &hi, &t);
 	if (err)
 		return err;
@@ -443,17 +458,33 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	return err;
 }
 
+/* Their places in the table come into the cache together. */
+static void fetch(const struct set *s, const struct set_item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (items[i].lo)
+			hash_table_fetch(s->store.table, items[i].lo);
+}
+
 int set_add_many(struct set *s, const struct set_item *items, size_t n, unsigned flags,
 		 uint64_t now, size_t *done, struct set_elem **conflict)
 {
 	int err = 0;
 
 	for (*done = 0; *done < n; ++*done) {
+		if (s->store.table && *done % FETCHED == 0)
+			fetch(s, &items[*done], MIN(n - *done, (size_t)FETCHED));
 		err = set_add(s, &items[*done], flags, now, conflict);
 		if (err)
 			break;
 	}
 	return err;
+}
+
+void set_expect(struct set *s, uint64_t n)
+{
+	if (s->store.table)
+		hash_table_reserve(s->store.table, s->desc.size ? MIN(n, s->desc.size) : n);
 }
 
 static int delete_record(struct set *s, const uint8_t *lo, const uint8_t *hi, uint64_t now)

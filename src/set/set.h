@@ -138,6 +138,13 @@ int set_add_many(struct set *s, const struct set_item *items, size_t n, unsigned
 		 uint64_t now, size_t *done, struct set_elem **conflict);
 
 /*
+ * Says that n elements more are about to come, by set_add(). A set of exact keys that is empty has
+ * room for them at once then, in large pieces of memory; of any other it changes nothing. Errors
+ * come from set_add().
+ */
+void set_expect(struct set *s, uint64_t n);
+
+/*
  * Deletes the element with exactly this key or range; data is not looked at, as in the kernel.
  * -ENOENT if there is none. With auto_merge a range that no element has but that the live elements
  * cover together is cut out of all of them; the parts left keep lifetime and comment, their state

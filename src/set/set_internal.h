@@ -91,6 +91,7 @@ struct set {
 	struct rcu_head *view, *next_view;
 	const struct tuple_view *tuples; /* the same of concatenated ranges */
 	uint64_t base_timeout;		 /* hash: a timeout that is not stored */
+	bool bare;			 /* hash: elements of sets like this have keys alone */
 	struct set_stats stats;
 	bool open;	/* a transaction */
 	bool committed; /* it is visible, but workers may still look at what it took out */

@@ -416,6 +416,48 @@ static void churn(void **state)
 	unmake(&w);
 }
 
+/* --- room made before ----------------------------------------------------------------------- */
+
+/* A table that was told how many come holds them without building anything, and else is as others.
+ */
+static void reserved(void **state)
+{
+	enum { N = 200000 };
+	static const unsigned lens[] = {4, 16};
+
+	for (unsigned l = 0; l < ARRAY_SIZE(lens); l++) {
+		struct world w = make(NULL, lens[l], N, false);
+		w.n_keys = N;
+		w.e = realloc(w.e, N * sizeof(*w.e));
+		memset(w.e, 0, N * sizeof(*w.e));
+		assert_int_equal(hash_table_reserve(w.t, 1000), 0);
+		assert_null(w.t->regions);
+		assert_int_equal(hash_table_reserve(w.t, N), 0);
+		assert_non_null(w.t->regions);
+		size_t bytes = hash_table_bytes(w.t);
+		assert_true(bytes < (size_t)N * (l ? 45 : 12));
+		check_lookup(&w);
+		for (unsigned i = 0; i < N; i++)
+			toggle(&w, i, 0, 0);
+		assert_int_equal(hash_table_bytes(w.t), bytes);
+		assert_int_equal(hash_table_reserve(w.t, 2 * N), 0);
+		assert_int_equal(hash_table_bytes(w.t), bytes);
+		check_all(&w);
+		for (unsigned i = 0; i < 100; i++)
+			check_lookup(&w);
+		for (unsigned i = 0; i < N; i++)
+			toggle(&w, i, i % 3 ? 0 : 5000, 0);
+		check_all(&w);
+		for (unsigned i = 0; i < N; i += 3)
+			toggle(&w, i, 2000, 0);
+		check_all(&w);
+		w.now = 3000;
+		expire(&w, UINT32_MAX);
+		check_all(&w);
+		unmake(&w);
+	}
+}
+
 /* --- the alarm ------------------------------------------------------------------------------ */
 
 /* A hash that puts everything into one place until the secret changes. */
@@ -512,9 +554,9 @@ static void alarm_raised(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
-		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
-		cmocka_unit_test(alarm_raised),
+		cmocka_unit_test(random_ops), cmocka_unit_test(growth),
+		cmocka_unit_test(slots_rest), cmocka_unit_test(churn),
+		cmocka_unit_test(reserved),   cmocka_unit_test(alarm_raised),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
