@@ -308,66 +308,72 @@ static struct tamis *load_large(void)
 		put_address(&b, address(k));
 		strbuf_printf(&b, " udp dport %u counter\n", k & 0xffff);
 	}
+	strbuf_puts(&b, "};\nchain j { type filter hook forward priority 1;\n");
+	for (unsigned k = 0; k < CHAINS; k++)
+		strbuf_printf(&b, "jump c%u\n", k);
 	strbuf_puts(&b, "}; }\n");
 	t = load(strbuf_str(&b));
 	strbuf_free(&b);
 	return t;
 }
 
-/* A place in the chain; handles count up in a table. */
-struct place {
+/*
+ * Where a rule comes and goes. Handles count up in a table: the first rule of the large chain has
+ * that behind the sets, the chains and the others' rules, and each new one the next of all.
+ */
+enum { FIRST = SETS + CHAINS + 3 + CHAINS, NEXT = FIRST + RULES + CHAINS };
+
+static const struct place {
+	const char *name, *command, *chain; /* the command with the number of the change */
+} places[] = {
+	{"front", "insert rule ip t c ip saddr 192.0.2.%u udp dport 53 drop", "c"},
+	{"middle", "insert rule ip t c index 50000 ip saddr 192.0.2.%u udp dport 53 drop", "c"},
+	{"end", "add rule ip t c ip saddr 192.0.2.%u udp dport 53 drop", "c"},
+	{"jump beside 5,000", "add rule ip t j ip saddr 192.0.2.%u jump c77", "j"},
+};
+
+struct changing {
 	struct tamis *t;
-	unsigned at;   /* the rule in front of which a rule is inserted; 0: the end */
+	const struct place *at;
 	unsigned next; /* the handle that the next rule gets */
 };
 
 /* Even ones insert a rule, odd ones delete it. */
 static int change(void *ctx, size_t i)
 {
-	struct place *p = ctx;
+	struct changing *c = ctx;
 	char text[128];
 
 	if (i & 1)
-		snprintf(text, sizeof(text), "delete rule ip t c handle %u", p->next++);
-	else if (p->at)
-		snprintf(text, sizeof(text),
-			 "insert rule ip t c handle %u ip saddr 192.0.2.%u udp dport 53 drop",
-			 p->at, (unsigned)i / 2 & 255);
+		snprintf(text, sizeof(text), "delete rule ip t %s handle %u", c->at->chain,
+			 c->next++);
 	else
-		snprintf(text, sizeof(text),
-			 "add rule ip t c ip saddr 192.0.2.%u udp dport 53 drop",
-			 (unsigned)i / 2 & 255);
-	return tamis_load_text(p->t, NULL, text, strlen(text), NULL, NULL, NULL);
+		snprintf(text, sizeof(text), c->at->command, (unsigned)i / 2 & 255);
+	return tamis_load_text(c->t, NULL, text, strlen(text), NULL, NULL, NULL);
 }
 
-/* The first rule of the chain has the handle behind the sets, chains and their rules. */
 void bench_eval_change(void)
 {
-	enum { FIRST = SETS + 2 * CHAINS + 2 };
-	static const struct {
-		const char *name;
-		unsigned at;
-	} places[] = {{"front", FIRST}, {"middle", FIRST + RULES / 2}, {"end", 0}};
-	struct place p = {.next = FIRST + RULES};
+	struct changing c = {.next = NEXT};
 	uint64_t start = bench_ran();
 	int err = 0;
 
-	p.t = load_large();
-	if (!p.t)
+	c.t = load_large();
+	if (!c.t)
 		return;
 	bench_row("one of 100K rules", "load of all", "tamis", (double)(bench_ran() - start) / 1e6,
 		  "ms");
 	for (unsigned k = 0; k < ARRAY_SIZE(places) && !err; k++) {
-		char subject[32];
+		char subject[48];
 
 		snprintf(subject, sizeof(subject), "one of 100K, %s", places[k].name);
-		p.at = places[k].at;
-		err = bench_updates(subject, "tamis", CHANGES, change, &p);
+		c.at = &places[k];
+		err = bench_updates(subject, "tamis", CHANGES, change, &c);
 		if (err)
 			bench_skip(subject, strerror(-err));
 		else
 			bench_target(subject, bench_value(subject, "update, median", "tamis"), 50,
 				     "us");
 	}
-	tamis_free(p.t);
+	tamis_free(c.t);
 }

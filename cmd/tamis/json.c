@@ -14,14 +14,14 @@ json_int_t json_of_number(uint64_t v)
 json_t *json_of_text(const char *s)
 {
 	json_t *j = json_string(s);
-	char *clean = j ? NULL : strdup(s);
+	struct strbuf utf8 = STRBUF_INIT;
 
-	if (clean) {
-		for (char *c = clean; *c; c++)
-			*c = *c & 0x80 ? '?' : *c;
-		j = json_string(clean);
-		free(clean);
-	}
+	if (j)
+		return j;
+	strbuf_add_latin1(&utf8, s, strlen(s));
+	if (!strbuf_error(&utf8))
+		j = json_string(strbuf_str(&utf8));
+	strbuf_free(&utf8);
 	return j;
 }
 

@@ -13,8 +13,8 @@
 
 /* For json_pack()'s I: a number beyond 2^63 - 1 is written as that. */
 json_int_t json_of_number(uint64_t v);
-/* Comments and log prefixes may hold any byte; JSON takes UTF-8: in other texts each byte beyond
- * ASCII becomes a question mark. */
+/* Comments and log prefixes may hold any byte, JSON takes UTF-8: other texts are taken as Latin-1,
+ * as the listing in JSON does. */
 json_t *json_of_text(const char *s);
 /* The value and a newline; takes it over. json_dumps() leaves out what it has no memory for, so
  * this is not it. 0 or -ENOMEM, also for NULL. */

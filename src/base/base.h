@@ -51,12 +51,6 @@ static inline void be32_store(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-static inline void be64_store(void *p, uint64_t v)
-{
-	v = __builtin_bswap64(v);
-	memcpy(p, &v, sizeof(v));
-}
-
 /* `len` bytes (at most 8) as a big-endian integer, and back. */
 static inline uint64_t be_load(const uint8_t *p, unsigned len)
 {

@@ -65,6 +65,17 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
+void strbuf_add_latin1(struct strbuf *b, const char *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c >= 0x80)
+			strbuf_putc(b, (char)(0xc0 | c >> 6));
+		strbuf_putc(b, (char)(c < 0x80 ? c : 0x80 | (c & 0x3f)));
+	}
+}
+
 void strbuf_truncate(struct strbuf *b, size_t len)
 {
 	if (len < b->len) {

@@ -168,8 +168,9 @@ static int acl_word(struct vpp *v, const struct vpp_word *w, struct vpp_acl *out
 }
 
 /* One word of a rule and what belongs to it. */
-static int rule_word(struct vpp *v, const struct vpp_word *w, struct tamis_acl_rule *r)
+static int rule_word(struct vpp *v, const struct vpp_word *w, void *rule)
 {
+	struct tamis_acl_rule *r = rule;
 	uint32_t n;
 	int err;
 
@@ -208,39 +209,67 @@ static void rule_warn(struct vpp *v, const struct tamis_acl_rule *r)
 		vpp_warn(v, "flags that are not in their mask match no TCP packet");
 }
 
-int vpp_rules_parse(struct vpp *v, struct vpp_acl *out)
+/* Rules of one kind, and where they go. */
+struct rule_list {
+	void (*begin)(void *rule);
+	int (*word)(struct vpp *v, const struct vpp_word *w, void *rule);
+	int (*end)(struct vpp *v, void *rule);
+};
+
+/* Rules with commas between them, and what there is about the ACL, until the line ends. */
+static int rules_parse(struct vpp *v, const struct rule_list *l, void *rule, struct vpp_acl *out)
 {
-	struct tamis_acl_rule r;
-	bool empty = true;
-	int err = 0;
+	bool empty = true, first = true;
+	int err;
 
 	*out = (struct vpp_acl){.index = TAMIS_ACL_NEW};
-	v->rules.n = 0;
-	tamis_acl_rule_init(&r, TAMIS_ACL_PERMIT, 0);
+	l->begin(rule);
 	for (;;) {
 		const struct vpp_word *w = vpp_next(v);
 
 		if (w && !vpp_is(w, ",")) {
 			int is = acl_word(v, w, out);
 
-			err = is ? MIN(is, 0) : rule_word(v, w, &r);
+			err = is ? MIN(is, 0) : l->word(v, w, rule);
 			empty = empty && is;
 			if (err)
 				return err;
 			continue;
 		}
 		if (empty)
-			return vpp_fail(v, v->rules.n || w ? "there is no rule at the comma"
-							   : "an ACL wants a rule");
-		if (!r.family)
-			r.family = 4;
-		rule_warn(v, &r);
-		err = vec_push(&v->rules, r);
+			return vpp_fail(v, !first || w ? "there is no rule at the comma"
+						       : "an ACL wants a rule");
+		err = l->end(v, rule);
 		if (err || !w)
 			return err;
-		tamis_acl_rule_init(&r, TAMIS_ACL_PERMIT, 0);
+		l->begin(rule);
 		empty = true;
+		first = false;
 	}
+}
+
+static void rule_begin(void *rule)
+{
+	tamis_acl_rule_init(rule, TAMIS_ACL_PERMIT, 0);
+}
+
+static int rule_end(struct vpp *v, void *rule)
+{
+	struct tamis_acl_rule *r = rule;
+
+	if (!r->family)
+		r->family = 4;
+	rule_warn(v, r);
+	return vec_push(&v->rules, *r);
+}
+
+int vpp_rules_parse(struct vpp *v, struct vpp_acl *out)
+{
+	static const struct rule_list list = {rule_begin, rule_word, rule_end};
+	struct tamis_acl_rule r;
+
+	v->rules.n = 0;
+	return rules_parse(v, &list, &r, out);
 }
 
 static int mac_parse(struct vpp *v, const char *after, uint8_t out[6])
@@ -265,8 +294,9 @@ static int mac_parse(struct vpp *v, const char *after, uint8_t out[6])
 	return ok ? 0 : vpp_fail(v, "%s %.*s: not a MAC address", after, (int)w->len, w->text);
 }
 
-static int macip_word(struct vpp *v, const struct vpp_word *w, struct tamis_macip_rule *r)
+static int macip_word(struct vpp *v, const struct vpp_word *w, void *rule)
 {
+	struct tamis_macip_rule *r = rule;
 	uint32_t n;
 	int err;
 
@@ -288,37 +318,27 @@ static int macip_word(struct vpp *v, const struct vpp_word *w, struct tamis_maci
 	return vpp_unknown(v, w);
 }
 
+static void macip_begin(void *rule)
+{
+	*(struct tamis_macip_rule *)rule = (struct tamis_macip_rule){.action = TAMIS_ACL_PERMIT};
+}
+
+static int macip_end(struct vpp *v, void *rule)
+{
+	struct tamis_macip_rule *r = rule;
+
+	if (!r->family)
+		r->family = 4;
+	return vec_push(&v->macip_rules, *r);
+}
+
 int vpp_macip_rules_parse(struct vpp *v, struct vpp_acl *out)
 {
-	struct tamis_macip_rule r = {.action = TAMIS_ACL_PERMIT};
-	bool empty = true;
-	int err = 0;
+	static const struct rule_list list = {macip_begin, macip_word, macip_end};
+	struct tamis_macip_rule r;
 
-	*out = (struct vpp_acl){.index = TAMIS_ACL_NEW};
 	v->macip_rules.n = 0;
-	for (;;) {
-		const struct vpp_word *w = vpp_next(v);
-
-		if (w && !vpp_is(w, ",")) {
-			int is = acl_word(v, w, out);
-
-			err = is ? MIN(is, 0) : macip_word(v, w, &r);
-			empty = empty && is;
-			if (err)
-				return err;
-			continue;
-		}
-		if (empty)
-			return vpp_fail(v, v->macip_rules.n || w ? "there is no rule at the comma"
-								 : "an ACL wants a rule");
-		if (!r.family)
-			r.family = 4;
-		err = vec_push(&v->macip_rules, r);
-		if (err || !w)
-			return err;
-		r = (struct tamis_macip_rule){.action = TAMIS_ACL_PERMIT};
-		empty = true;
-	}
+	return rules_parse(v, &list, &r, out);
 }
 
 /* --- printing ------------------------------------------------------------------------------- */

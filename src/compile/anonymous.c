@@ -118,7 +118,7 @@ static void item_add(struct build *b, const struct anonymous *a, struct set *set
 		it.template = template;
 	}
 	err = set_add(set, &it, 0, 0, NULL);
-	state_template_unref(template);
+	state_template_free(template);
 	if (err)
 		build_fail(b, err);
 }

@@ -105,7 +105,7 @@ void rule_free_parts(struct compiled_rule *r)
 		set_free(*s);
 	vec_free(&r->sets);
 	vec_foreach (&r->templates, t)
-		state_template_unref(*t);
+		state_template_free(*t);
 	vec_free(&r->templates);
 	arena_free(&r->arena);
 }

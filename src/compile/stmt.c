@@ -415,7 +415,7 @@ static const struct state_template *element_states(struct build *b, const struct
 	if (!err && t) {
 		err = vec_push(&b->out->templates, t);
 		if (err)
-			state_template_unref(t);
+			state_template_free(t);
 	}
 	if (err)
 		build_fail(b, err);

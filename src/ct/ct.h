@@ -185,7 +185,6 @@ void ct_flow_set_nat(struct ct_flow *f, bool source, bool translated);
 uint64_t ct_flow_packets(const struct ct_flow *f, enum ct_direction dir);
 uint64_t ct_flow_bytes(const struct ct_flow *f,
 		       enum ct_direction dir);	   /* network packets' length */
-uint64_t ct_flow_created(const struct ct_flow *f); /* time of its first packet */
 uint64_t ct_flow_expires_in(const struct ct_flow *f, uint64_t now);
 
 /*

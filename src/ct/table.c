@@ -211,7 +211,6 @@ struct ct_flow *table_add(struct ct_table *t, const struct ct_tuple *original,
 	}
 	list_insert(&f->by_age, &t->weak);
 	list_init(&f->by_expiry);
-	f->created = now;
 	t->n++;
 	return f;
 }
@@ -329,11 +328,6 @@ uint64_t ct_flow_packets(const struct ct_flow *f, enum ct_direction dir)
 uint64_t ct_flow_bytes(const struct ct_flow *f, enum ct_direction dir)
 {
 	return f->bytes[dir];
-}
-
-uint64_t ct_flow_created(const struct ct_flow *f)
-{
-	return f->created;
 }
 
 uint64_t ct_flow_expires_in(const struct ct_flow *f, uint64_t now)

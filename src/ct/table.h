@@ -38,7 +38,7 @@ struct ct_flow {
 	struct node node[2];
 	struct list by_expiry;
 	struct list by_age; /* not assured; unlinked: to itself */
-	uint64_t id, created, expires;
+	uint64_t id, expires;
 	uint64_t packets[2], bytes[2];
 	uint32_t status, mark;
 	union {

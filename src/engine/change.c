@@ -289,7 +289,7 @@ int change_add(struct change *c, const struct change_set *s, const struct change
 			err = batch_add(c, s, &b, &at);
 		at += from;
 		for (size_t i = 0; i < b.n; i++)
-			state_template_unref(b.template[i]);
+			state_template_free(b.template[i]);
 	}
 	if (err && failed)
 		*failed = at;

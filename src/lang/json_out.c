@@ -43,16 +43,7 @@ json_t *json_text(const char *text, size_t len)
 
 	if (v)
 		return v;
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (c < 0x80) {
-			strbuf_putc(&utf8, (char)c);
-		} else {
-			strbuf_putc(&utf8, (char)(0xc0 | c >> 6));
-			strbuf_putc(&utf8, (char)(0x80 | (c & 0x3f)));
-		}
-	}
+	strbuf_add_latin1(&utf8, text, len);
 	if (!strbuf_error(&utf8))
 		v = json_stringn(strbuf_str(&utf8), utf8.len);
 	strbuf_free(&utf8);

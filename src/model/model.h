@@ -22,6 +22,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/rank.h"
 #include "lang/ast.h"
 #include "lang/print.h"
 #include "set/set.h"
@@ -42,7 +43,8 @@ struct model_table {
 	char *comment;
 	uint32_t flags;
 	bool handle_saved; /* the open transaction knows what next_handle was */
-	bool jumps_added;  /* by it */
+	bool jumps_added;  /* by it, such that they must be checked */
+	bool jumps_stale;  /* the levels of chains are not what they are to be */
 	struct list chains, sets, objects, flowtables; /* heads */
 	struct map chain_by_name, set_by_name, flowtable_by_name;
 	struct map object_by_name[OBJ_KINDS];
@@ -61,6 +63,7 @@ struct model_chain {
 	struct arena arena; /* of decl */
 	struct chain_decl decl;
 	struct list rules; /* head */
+	struct rank ranks; /* the same: which is the k-th? Of chains with a name. */
 	struct list jumps; /* head: those of the rules that may leave for another chain, and
 				    in regular chains those that some base chains may not reach */
 	uint32_t n_rules;
@@ -69,11 +72,16 @@ struct model_chain {
 			  base chains that may not jump here */
 	uint8_t depth;
 	uint32_t barred;
+	/* Between checks: above those of the chains that lead here, 0 where no base chain does; the
+	 * base chains that may lead here. */
+	uint8_t level;
+	uint32_t reach;
 };
 
 struct model_rule {
 	struct list link;
 	bool deleted;
+	struct rank_node rank; /* in chain.ranks */
 	struct model_chain *chain;
 	uint64_t handle;
 	struct list jump; /* in chain.jumps, or alone */

@@ -41,7 +41,8 @@ static int verdict_bytes(struct model_set *s, const struct expr *e, struct item 
 	struct model_verdict v = {.code = e->verdict.code, .chain = e->verdict.chain};
 
 	memcpy(it->data, &v, sizeof(v));
-	s->table->jumps_added |= !!v.chain;
+	/* Where elements lead already, rules were looked at. */
+	s->table->jumps_added |= v.chain && !target_is_used(s, v.chain);
 	return v.chain ? target_reserve(s, v.chain) : 0;
 }
 
@@ -247,7 +248,7 @@ static int elements_add(struct apply *a, struct model_set *s, struct expr *eleme
 			else if (listing)
 				err = listed_add(s, &it.set);
 		}
-		state_template_unref(it.template);
+		state_template_free(it.template);
 	}
 	return err;
 }

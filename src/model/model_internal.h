@@ -159,10 +159,22 @@ void rule_count(struct model_rule *r, int delta);
 /* struct set_desc's data_use for verdict maps and object maps. */
 void verdict_data_use(void *set, const void *data, int delta);
 void object_data_use(void *set, const void *data, int delta);
+/* Where elements of a verdict map lead: a chain, dangling once n is 0 and the transaction over. */
+struct target {
+	struct list link; /* in set.targets */
+	struct model_chain *chain;
+	uint64_t n; /* elements */
+};
+bool target_is_used(const struct model_set *s, const struct model_chain *c);
 /* The set's note of where its elements may lead; before an element with that chain is added. */
 int target_reserve(struct model_set *s, struct model_chain *c);
 void targets_purge(struct model_set *s);
 void targets_free(struct model_set *s);
+
+/* --- model_jumps.c ---------------------------------------------------------------------------- */
+
+/* A rule is in its list: sees to it that jumps are checked at the end, if that is in question. */
+void jumps_rule_came(struct model_rule *r);
 /*
  * Looks below all base chains of the table for jumps nested too deep, circles among them: -EMLINK;
  * and for rules that may not be reached from there: -EOPNOTSUPP. With the newest rule on the way.

@@ -159,7 +159,7 @@ void set_item_free(struct model_set *s)
 		struct state_template *t = (void *)set_desc_of(s->set)->ext_ctx;
 
 		set_free(s->set);
-		state_template_unref(t);
+		state_template_free(t);
 	}
 	targets_free(s);
 	listed_free(s->listed);

@@ -93,6 +93,30 @@ static void timed_leave(enum model_noun noun, void *item)
 			list_remove(&container_of(l, struct model_set, link)->timed);
 }
 
+/* --- lists ---------------------------------------------------------------------------------- */
+
+static void list_enter(enum model_noun noun, void *item, struct list *before)
+{
+	list_insert(item_link(item), before);
+	if (noun == NOUN_RULE) {
+		struct model_rule *r = item;
+
+		rank_insert(&r->chain->ranks,
+			    before == &r->chain->rules
+				    ? NULL
+				    : &container_of(before, struct model_rule, link)->rank,
+			    &r->rank);
+	}
+}
+
+static void list_leave(enum model_noun noun, void *item)
+{
+	list_remove(item_link(item));
+	if (noun == NOUN_RULE)
+		rank_remove(&((struct model_rule *)item)->chain->ranks,
+			    &((struct model_rule *)item)->rank);
+}
+
 /* --- what a transaction did ----------------------------------------------------------------- */
 
 size_t model_change_count(const struct model *m)
@@ -146,7 +170,7 @@ int item_add(struct model *m, enum model_noun noun, void *item, struct list *bef
 			return err;
 		}
 	}
-	list_insert(item_link(item), before);
+	list_enter(noun, item, before);
 	timed_enter(m, noun, item);
 	log_push(m, u);
 	return 0;
@@ -154,14 +178,13 @@ int item_add(struct model *m, enum model_noun noun, void *item, struct list *bef
 
 int item_delete(struct model *m, enum model_noun noun, void *item)
 {
-	struct list *l = item_link(item);
+	struct list *next = item_link(item)->next;
 	int err = log_reserve(m, 1);
 
 	if (err)
 		return err;
-	log_push(m,
-		 (struct undo){.kind = UNDO_DELETE, .noun = noun, .item = item, .next = l->next});
-	list_remove(l);
+	log_push(m, (struct undo){.kind = UNDO_DELETE, .noun = noun, .item = item, .next = next});
+	list_leave(noun, item);
 	timed_leave(noun, item);
 	*item_deleted(item) = true;
 	return 0;
@@ -303,16 +326,23 @@ static void undo_add(struct model *m, const struct undo *u)
 		handle_leave(handles, u->noun, u->item, u);
 	if (u->noun == NOUN_RULE)
 		rule_count(u->item, -1);
-	list_remove(item_link(u->item));
+	list_leave(u->noun, u->item);
 	timed_leave(u->noun, u->item);
+}
+
+/* What was raised meanwhile passed it by. */
+static void rule_came_back(struct model_rule *r)
+{
+	rule_count(r, 1);
+	r->chain->table->jumps_stale |= !list_is_empty(&r->jump);
 }
 
 static void undo_delete(struct model *m, const struct undo *u)
 {
-	list_insert(item_link(u->item), u->next);
+	list_enter(u->noun, u->item, u->next);
 	*item_deleted(u->item) = false;
 	if (u->noun == NOUN_RULE)
-		rule_count(u->item, 1);
+		rule_came_back(u->item);
 	timed_enter(m, u->noun, u->item);
 }
 
@@ -376,6 +406,7 @@ void model_abort(struct model *m)
 	vec_foreach (&m->touched, s) {
 		set_rollback((*s)->set);
 		listed_abort(*s);
+		(*s)->table->jumps_stale |= set_is_verdict_map(&(*s)->decl);
 		targets_purge(*s);
 	}
 	free_logged(m, UNDO_ADD);

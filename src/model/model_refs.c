@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model_refs: who uses what: use counts of chains, sets, objects and flowtables, and the check that
- * jumps do not go round or too deep.
+ * model_refs: who uses what: use counts of chains, sets, objects and flowtables.
  *
  * A chain is used by the verdicts that name it: in rules, in anonymous maps, in elements of named
  * maps. Named maps tell through their data_use callback; they keep a note of each chain that their
  * elements lead to, so that the jump check need not walk their elements.
- *
- * The jump check is a depth-first walk from the base chains over the rules that may leave for
- * another chain (model_chain.jumps), each chain once. Cost: the number of those rules.
  */
 #include <stdlib.h>
 
@@ -206,11 +202,12 @@ void rule_count(struct model_rule *r, int delta)
 
 /* --- verdict maps ----------------------------------------------------------------------------- */
 
-struct target {
-	struct list link;
-	struct model_chain *chain; /* dangling once n is 0 and the transaction over */
-	uint64_t n;
-};
+bool target_is_used(const struct model_set *s, const struct model_chain *c)
+{
+	const struct target *t = map_find(&s->target_by_chain, &c, sizeof(c));
+
+	return t && t->n;
+}
 
 int target_reserve(struct model_set *s, struct model_chain *c)
 {
@@ -268,103 +265,4 @@ void object_data_use(void *set, const void *data, int delta)
 	struct model_object *const *o = data;
 
 	(*o)->use += (uint32_t)delta;
-}
-
-/* --- jumps ------------------------------------------------------------------------------------ */
-
-struct jump_walk {
-	uint64_t number;
-	uint32_t base; /* base_bit() of the chain that the walk began in */
-	unsigned level;
-	struct model_rule *at[JUMP_DEPTH_MAX + 1];
-};
-
-static int walk_chain(struct jump_walk *w, struct model_chain *c);
-
-struct jump_step {
-	struct jump_walk *walk;
-	uint8_t depth;
-	uint32_t barred;
-};
-
-static int walk_to(struct jump_step *j, struct model_chain *c)
-{
-	struct jump_walk *w = j->walk;
-
-	if (w->level >= JUMP_DEPTH_MAX)
-		return -EMLINK;
-	w->level++;
-	int err = walk_chain(w, c);
-	if (err)
-		return err;
-	w->level--;
-	j->depth = (uint8_t)MAX(j->depth, c->depth + 1);
-	j->barred |= c->barred;
-	return 0;
-}
-
-static int walk_expr(void *arg, struct expr *e, const struct stmt *s)
-{
-	struct jump_step *j = arg;
-	int err = 0;
-
-	if (e->kind == EX_VERDICT && e->verdict.chain)
-		return walk_to(j, e->verdict.chain);
-	if (e->kind == EX_SETREF && e->setref.set)
-		list_foreach (l, &e->setref.set->targets) {
-			struct target *t = container_of(l, struct target, link);
-
-			if (!err && t->n)
-				err = walk_to(j, t->chain);
-		}
-	return err;
-}
-
-/* On the way down in w->at; level and at[] stay as they are on an error. */
-static int walk_chain(struct jump_walk *w, struct model_chain *c)
-{
-	struct jump_step j = {.walk = w};
-
-	/* Where a rule is barred the walk goes down to it again, to know the way. */
-	if (c->walk == w->number && !(c->barred & w->base))
-		return w->level + c->depth > JUMP_DEPTH_MAX ? -EMLINK : 0;
-	list_foreach (l, &c->jumps) {
-		struct model_rule *r = container_of(l, struct model_rule, jump);
-
-		w->at[w->level] = r;
-		if (!c->decl.base)
-			j.barred |= r->decl.barred;
-		if (j.barred & w->base)
-			return -EOPNOTSUPP;
-		int err = stmts_visit(r->decl.stmts, walk_expr, &j);
-		if (err)
-			return err;
-	}
-	c->walk = w->number;
-	c->depth = j.depth;
-	c->barred = j.barred;
-	return 0;
-}
-
-int jumps_check(struct model *m, struct model_table *t, struct model_rule **culprit)
-{
-	struct jump_walk w = {.number = ++m->walk};
-
-	list_foreach (l, &t->chains) {
-		struct model_chain *c = container_of(l, struct model_chain, link);
-
-		if (!c->decl.base)
-			continue;
-		w.level = 0;
-		w.base = base_bit(c->decl.type, c->decl.hook);
-		int err = walk_chain(&w, c);
-		if (!err)
-			continue;
-		*culprit = NULL;
-		for (unsigned i = 0; i <= w.level; i++)
-			if (w.at[i] && (!*culprit || w.at[i]->handle > (*culprit)->handle))
-				*culprit = w.at[i];
-		return err;
-	}
-	return 0;
 }

@@ -115,7 +115,7 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 	item.template = template;
 	if (!err)
 		err = set_add(k->to->set, &item, SET_ADD_EXCL, k->now, NULL);
-	state_template_unref(template);
+	state_template_free(template);
 	free(comment);
 	return err == -EEXIST ? 0 : err;
 }

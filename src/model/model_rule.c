@@ -6,7 +6,7 @@
  * one and its rules theirs, in the order of the text; the rule itself comes last. A replaced rule
  * keeps its handle.
  *
- * Cost: that of the rule; `index` is counted from the chain's start.
+ * Cost: that of the rule, and O(log n) for its place.
  */
 #include <stdlib.h>
 
@@ -182,7 +182,7 @@ static int rule_enter(struct apply *a, struct model_rule *r, struct list *before
 		return err;
 	}
 	rule_count(r, 1);
-	r->chain->table->jumps_added |= !list_is_empty(&r->jump);
+	jumps_rule_came(r);
 	return 0;
 }
 
@@ -221,12 +221,10 @@ static int rule_place(struct apply *a, struct model_chain *c, struct list **befo
 	struct list *at = NULL;
 
 	if (cmd->index.given) {
-		uint64_t i = cmd->index.value;
+		struct rank_node *there = rank_at(&c->ranks, cmd->index.value);
 
 		n = cmd->index;
-		if (i < c->n_rules)
-			for (at = c->rules.next; i; i--)
-				at = at->next;
+		at = there ? &container_of(there, struct model_rule, rank)->link : NULL;
 	} else if (n.given) {
 		struct model_rule *r = rule_by_handle(c, n.value);
 

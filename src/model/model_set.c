@@ -68,7 +68,7 @@ static int set_make(struct model_set *s, const struct set_decl *d)
 		desc.data_use = verdict_data_use;
 	err = set_new(&desc, &s->set);
 	if (err)
-		state_template_unref(t);
+		state_template_free(t);
 	return err;
 }
 

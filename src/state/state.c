@@ -6,17 +6,6 @@
 
 #include "state/state_internal.h"
 
-const char *state_kind_name(enum state_kind k)
-{
-	static const char *const names[] = {
-#define X(name, text) text,
-		STATE_KINDS(X)
-#undef X
-	};
-	_Static_assert(ARRAY_SIZE(names) == STATE_KINDS_N, "one name a kind");
-	return names[k];
-}
-
 /* --- life ----------------------------------------------------------------------------------- */
 
 static int limit_init(struct limit *l, const struct state_info *info)

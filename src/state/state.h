@@ -25,21 +25,14 @@
 
 #include "base/base.h"
 
-#define STATE_KINDS(X)                                                                             \
-	X(COUNTER, "counter")                                                                      \
-	X(QUOTA, "quota")                                                                          \
-	X(LIMIT, "limit")                                                                          \
-	X(LAST, "last")                                                                            \
-	X(CONNLIMIT, "ct count")
-
 enum state_kind {
-#define X(name, text) STATE_##name,
-	STATE_KINDS(X)
-#undef X
-		STATE_KINDS_N
+	STATE_COUNTER,
+	STATE_QUOTA,
+	STATE_LIMIT,
+	STATE_LAST,
+	STATE_CONNLIMIT,
+	STATE_KINDS_N
 };
-
-const char *state_kind_name(enum state_kind k); /* as nft writes it */
 
 enum { STATE_LIMIT_BURST_DEFAULT = 5 }; /* packets, where a packet limit gives none */
 
@@ -129,18 +122,15 @@ void state_quota_change(struct state *st, uint64_t bytes, bool over);
 
 /*
  * Several states that are evaluated one after the other: the statements of a set, which every
- * element has for itself. A template is what lists are made from, counted by reference; lists do
- * not need it once they are made.
+ * element has for itself. A template is what lists are made from; they do not need it once they are
+ * made.
  */
 struct state_template; /* opaque */
 struct state_list;     /* opaque */
 
 /* n at least 1. Errors as state_new(): what is made into a template can be made into lists. */
 int state_template_new(const struct state_info *infos, unsigned n, struct state_template **out);
-struct state_template *state_template_ref(struct state_template *t);
-void state_template_unref(struct state_template *t);
-unsigned state_template_len(const struct state_template *t);
-const struct state_info *state_template_at(const struct state_template *t, unsigned i);
+void state_template_free(struct state_template *t);
 /* True if both have the same kinds in the same order: the kernel's condition for an element's own
  * statements in a set that has some. */
 /* The same kinds with the same parameters; counts that they begin with may differ. */
@@ -151,9 +141,6 @@ int state_list_new(const struct state_template *t, uint64_t now, struct state_li
 void state_list_free(struct state_list *l);
 unsigned state_list_len(const struct state_list *l);
 struct state *state_list_at(struct state_list *l, unsigned i);
-/* Each state in turn sees the packets that those before it let go on. */
-uint64_t state_list_eval(struct state_list *l, uint64_t mask, const uint32_t *len,
-			 const uint64_t *now);
 
 /* A list as a set's per-element state: the values of struct set_desc's ext_new and ext_free. */
 void *state_list_ext_new(const void *template, uint64_t now);

@@ -5,7 +5,7 @@
 #include "state/state_internal.h"
 
 struct state_template {
-	unsigned refs, n;
+	unsigned n;
 	struct state_info infos[];
 };
 
@@ -30,33 +30,15 @@ int state_template_new(const struct state_info *infos, unsigned n, struct state_
 	struct state_template *t = malloc(sizeof(*t) + n * sizeof(t->infos[0]));
 	if (!t)
 		return -ENOMEM;
-	t->refs = 1;
 	t->n = n;
 	memcpy(t->infos, infos, n * sizeof(*infos));
 	*out = t;
 	return 0;
 }
 
-struct state_template *state_template_ref(struct state_template *t)
+void state_template_free(struct state_template *t)
 {
-	t->refs++;
-	return t;
-}
-
-void state_template_unref(struct state_template *t)
-{
-	if (t && !--t->refs)
-		free(t);
-}
-
-unsigned state_template_len(const struct state_template *t)
-{
-	return t->n;
-}
-
-const struct state_info *state_template_at(const struct state_template *t, unsigned i)
-{
-	return &t->infos[i];
+	free(t);
 }
 
 bool state_template_same_kinds(const struct state_template *a, const struct state_template *b)
@@ -130,14 +112,6 @@ unsigned state_list_len(const struct state_list *l)
 struct state *state_list_at(struct state_list *l, unsigned i)
 {
 	return &l->states[i];
-}
-
-uint64_t state_list_eval(struct state_list *l, uint64_t mask, const uint32_t *len,
-			 const uint64_t *now)
-{
-	for (unsigned i = 0; i < l->n && mask; i++)
-		mask = state_eval(&l->states[i], mask, len, now);
-	return mask;
 }
 
 void *state_list_ext_new(const void *template, uint64_t now)

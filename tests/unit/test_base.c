@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The base room: arena, string buffer, vector, keyed hash, map. */
+/* The base room: arena, string buffer, vector, keyed hash, map, ranks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/rank.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -101,6 +102,15 @@ static void strbuf_grows_cuts_and_hands_over(void **state)
 	s = strbuf_take(&b);
 	assert_string_equal(s, "");
 	free(s);
+}
+
+static void strbuf_takes_latin1(void **state)
+{
+	struct strbuf b = STRBUF_INIT;
+
+	strbuf_add_latin1(&b, "a\x7f\x80\xe9\xff", 5);
+	assert_string_equal(strbuf_str(&b), "a\x7f\xc2\x80\xc3\xa9\xc3\xbf");
+	strbuf_free(&b);
 }
 
 static void vec_pushes(void **state)
@@ -208,6 +218,61 @@ static void map_against_an_array(void **state)
 	map_free(&m);
 }
 
+static void rank_against_an_array(void **state)
+{
+	enum { MOST = 400, CHANGES = 20000 };
+	static struct rank_node nodes[MOST];
+	struct rank_node *list[MOST], *spare[MOST];
+	unsigned n = 0, n_spare = MOST;
+	struct rank r = {0};
+	uint64_t seed = 11;
+
+	for (unsigned k = 0; k < MOST; k++)
+		spare[k] = &nodes[k];
+	for (unsigned step = 0; step < CHANGES; step++) {
+		unsigned grows = step / 2000 % 2 ? 40 : 60;
+		unsigned at = (unsigned)(rng(&seed) >> 8) % (n + 1);
+
+		if (n_spare && rng(&seed) % 100 < grows) {
+			struct rank_node *node = spare[--n_spare];
+
+			rank_insert(&r, at < n ? list[at] : NULL, node);
+			memmove(&list[at + 1], &list[at], (n++ - at) * sizeof(list[0]));
+			list[at] = node;
+		} else if (at < n) {
+			rank_remove(&r, list[at]);
+			spare[n_spare++] = list[at];
+			memmove(&list[at], &list[at + 1], (--n - at) * sizeof(list[0]));
+		}
+		at = (unsigned)(rng(&seed) >> 8) % (n + 2);
+		assert_ptr_equal(rank_at(&r, at), at < n ? list[at] : NULL);
+	}
+	for (unsigned k = 0; k < n; k++)
+		assert_ptr_equal(rank_at(&r, k), list[k]);
+}
+
+/* Added at one end and at the other, as lists are written: no way down is long. */
+static void rank_stays_low(void **state)
+{
+	enum { MOST = 100000 };
+	struct rank_node *nodes = calloc(MOST, sizeof(*nodes));
+	struct rank r = {0};
+	unsigned deepest = 0;
+
+	assert_non_null(nodes);
+	for (unsigned k = 0; k < MOST; k++)
+		rank_insert(&r, k < MOST / 2 ? NULL : &nodes[k - 1], &nodes[k]);
+	for (unsigned k = 0; k < MOST; k++) {
+		unsigned depth = 0;
+
+		for (const struct rank_node *up = nodes[k].up; up; up = up->up)
+			depth++;
+		deepest = depth > deepest ? depth : deepest;
+	}
+	assert_in_range(deepest, 16, 60);
+	free(nodes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,10 +280,13 @@ int main(void)
 		cmocka_unit_test(arena_of_many_megabytes),
 		cmocka_unit_test(arena_out_of_memory),
 		cmocka_unit_test(strbuf_grows_cuts_and_hands_over),
+		cmocka_unit_test(strbuf_takes_latin1),
 		cmocka_unit_test(vec_pushes),
 		cmocka_unit_test(hash_is_siphash13),
 		cmocka_unit_test(hash_depends_on_key_and_length),
 		cmocka_unit_test(map_against_an_array),
+		cmocka_unit_test(rank_against_an_array),
+		cmocka_unit_test(rank_stays_low),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

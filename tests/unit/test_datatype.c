@@ -353,7 +353,7 @@ static void calendar(void **state)
 		uint8_t v[8], again[8];
 		const char *why;
 
-		be64_store(v, day * 86400 % 18446744073ULL * 1000000000ULL);
+		be_store(v, day * 86400 % 18446744073ULL * 1000000000ULL, 8);
 		datatype_print(&type_time_date, &env, v, 64, &text);
 		assert_int_equal(datatype_parse(&type_time_date, &env, text.data + 1, text.len - 2,
 						again, 64, &why),
