@@ -811,6 +811,31 @@ def json_takes_any_byte_of_a_comment():
 
 
 @test
+def explain_names_a_huge_anonymous_set():
+    elements = ", ".join(f"10.0.{i >> 8}.{i & 255}" for i in range(1000))
+    for n, text in ((1000, elements), (999, elements[:elements.rindex(",")])):
+        written("huge.nft", f"table ip t {{ chain c {{ ip saddr {{ {text} }} drop; }}; }}\n".encode())
+        out = tamis("explain", "-f", "huge.nft")[0]
+        same("! handle 3: an anonymous set of 1000 elements" in out, n == 1000)
+        advice = json.loads(tamis("explain", "-j", "-f", "huge.nft")[0])["chains"][0]["advice"]
+        same([(a["kind"], a["handle"], a["n"]) for a in advice], [("anonymous-set", 3, 1000)] if n == 1000 else [])
+
+
+@test
+def explain_knows_what_it_costs():
+    def cost(rules):
+        written("cost.nft", f"table ip t {{ chain c {{ {'; '.join(rules)}; }}; }}\n".encode())
+        chain = json.loads(tamis("explain", "-j", "-f", "cost.nft")[0])["chains"][0]
+        return chain["cost_ns"], chain["kernel_ns"]
+    same(cost(["ip saddr 10.0.0.1 drop"] * 4), (11, 20))
+    same(cost(["ip saddr 10.0.0.1 udp dport 1 drop"])[1], 12)
+    many = [f"ip saddr 10.0.{i >> 8}.{i & 255} drop" for i in range(1000)]
+    here, kernel = cost(many)
+    same(kernel, 5000)
+    holds(32 <= here <= 60, f"{here} ns for the classifier")
+
+
+@test
 def report_json_schema():
     got = report("-f", RULES, *LOCAL, CAPTURE)
     same(list(got), ["packets", "bytes", "accepted", "dropped", "rejected", "queued", "malformed", "rules",

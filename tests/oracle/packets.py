@@ -382,6 +382,13 @@ def port_fragments(a="192.0.2.9", b="192.0.2.1", c="2001:db8::9", d="2001:db8::1
         yield send4(a, b, 6, looks[0], ident=ident + 50, frag=4)
 
 
+def port_edges():
+    """A range of ports for one host: both ends of it, what is beside them, another host."""
+    for src in ("192.0.2.77", "192.0.2.78", "198.51.100.77"):
+        for port in (49, 50, 51, 53, 89, 90, 91, 1900, 65535, 0):
+            yield udp4(src, "192.0.2.1", 4000, port)
+
+
 def connections():
     """Many openings of connections from few hosts, some of them twice."""
     for n in range(60):
@@ -442,7 +449,7 @@ def one_way():
     yield send4("192.0.2.9", "198.18.0.9", 1, icmp(8))
 
 
-STREAMS = {f.__name__: f for f in (mix4, mix6, forward4, forward6, conversations, vlans, arps,
+STREAMS = {f.__name__: f for f in (mix4, mix6, port_edges, forward4, forward6, conversations, vlans, arps,
                                    extension_headers, ip_options, tcp_options, sctp_dccp, other_protocols,
                                    ext_headers6, fragments, port_fragments, connections, bridged, sent, one_way, sent_to_many)}
 

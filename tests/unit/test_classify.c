@@ -6,7 +6,7 @@
  * rulesets whose answer does not depend on that. And for each field of the classifier a chain of
  * rules on it alone.
  *
- * TAMIS_SEED and TAMIS_ROUNDS choose others.
+ * TAMIS_SEED and TAMIS_ROUNDS choose others, TAMIS_SOAK as many rounds as take that many packets.
  */
 #include "two_worlds.h"
 
@@ -433,9 +433,16 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 	return s ? strtoull(s, NULL, 10) : otherwise;
 }
 
+static uint64_t rounds_of(void)
+{
+	uint64_t soak = number_of("TAMIS_SOAK", 0);
+
+	return number_of("TAMIS_ROUNDS", soak ? soak / (PACKETS * CHANGES) + 1 : 60);
+}
+
 static void test_one_by_one(void **state)
 {
-	uint64_t seed = number_of("TAMIS_SEED", 1), rounds = number_of("TAMIS_ROUNDS", 60);
+	uint64_t seed = number_of("TAMIS_SEED", 1), rounds = rounds_of();
 
 	(void)state;
 	for (uint64_t k = 0; k < rounds; k++)
@@ -444,7 +451,7 @@ static void test_one_by_one(void **state)
 
 static void test_bursts(void **state)
 {
-	uint64_t seed = number_of("TAMIS_SEED", 1), rounds = number_of("TAMIS_ROUNDS", 60);
+	uint64_t seed = number_of("TAMIS_SEED", 1), rounds = rounds_of();
 
 	(void)state;
 	for (uint64_t k = 0; k < rounds; k++)

@@ -4,7 +4,8 @@
  * go in transactions, of which some fail for another reason. The model must take and refuse what a
  * plain search of all ways from the base chains would.
  *
- * TAMIS_SEED and TAMIS_ROUNDS choose others.
+ * TAMIS_SEED and TAMIS_ROUNDS choose others, TAMIS_SOAK as many rounds as are that many
+ * transactions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "model_fixture.h"
 
 enum { CHAINS = 22, BASES = 2, MAPS = 3, KEYS = 4, RULES = 24, NODES = BASES + CHAINS };
-enum { MAP = 100, NOWHERE = -1, DEPTH_MAX = 15 };
+enum { MAP = 100, NOWHERE = -1, DEPTH_MAX = 15, STEPS = 300 };
 
 /* What there is: where each rule leads, and each element. */
 struct mirror {
@@ -160,7 +161,8 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 static void takes_what_a_search_would(void **state)
 {
-	uint64_t rounds = number_of("TAMIS_ROUNDS", 40);
+	uint64_t soak = number_of("TAMIS_SOAK", 0);
+	uint64_t rounds = number_of("TAMIS_ROUNDS", soak ? soak / STEPS + 1 : 40);
 	unsigned taken = 0, refused = 0;
 
 	rng_state = number_of("TAMIS_SEED", 1);
@@ -170,7 +172,7 @@ static void takes_what_a_search_would(void **state)
 
 		assert_int_equal(fixture_init(&f), 0);
 		begin(&f, &now);
-		for (unsigned step = 0; step < 300; step++) {
+		for (unsigned step = 0; step < STEPS; step++) {
 			struct strbuf b = STRBUF_INIT;
 			bool fails = !rnd(3), fine;
 			uint32_t touched = 0;
