@@ -33,10 +33,12 @@ test-asan: ## the same tests under the address and undefined behaviour sanitizer
 	@$(MAKE) --no-print-directory BUILD=build-asan MESON_FLAGS='-Db_sanitize=address,undefined' all
 	@scripts/run_tests.py build-asan --timeout-multiplier 4
 
-soak: ## sets against their naive reference, SOAK (2000000) random operations of each kind
+soak: ## sets, rules and jumps against naive references, SOAK (2000000) random steps of each kind
 	@scripts/setup.sh build test
 	@$(MAKE) --no-print-directory all
 	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_set_random
+	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_classify
+	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_jumps
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; ends at the first crash
 	@scripts/setup.sh build fuzz

@@ -4,7 +4,8 @@
  * rule, once for short chains too, once in bursts and once packet by packet: what becomes of every
  * packet, and what every rule, chain and set counted, is the same.
  *
- * The rulesets are all files of $TAMIS_DATA/rulesets and $TAMIS_DATA/rulesets-json that load. The
+ * The rulesets are all files of $TAMIS_DATA/rulesets and $TAMIS_DATA/rulesets-json that load, and
+ * one that is made here: for each field of the classifier rules on many of its values. The
  * packets are the first of every capture of $TAMIS_DATA/pcaps, one capture after the other, so that
  * few seconds are enough; what comes later in a capture is left out. Paths, interfaces and
  * sizes of bursts are random, by a fixed seed. Somebody who hears of log lines makes the engine
@@ -124,6 +125,98 @@ static void find_in(const char *dir,
 	free(path);
 }
 
+/* Values from 0 on, `step` apart. */
+struct field_rules {
+	const char *format;
+	unsigned step;
+};
+
+static const struct field_rules ip_fields[] = {
+	{"ip saddr 10.%u.0.0/16", 1},
+	{"ip daddr 192.168.%u.0/24", 1},
+	{"ip6 saddr fe80::%x/120", 256},
+	{"ip6 daddr ff02::%x", 1},
+	{"tcp sport %u", 4},
+	{"udp dport %u", 1},
+	{"th dport %u", 80},
+	{"meta l4proto %u", 1},
+	{"icmp type %u", 1},
+	{"icmp code %u", 1},
+	{"icmpv6 type %u", 2},
+	{"icmpv6 code %u", 1},
+	{"tcp flags & 0x3f == %u", 1},
+	{"ip frag-off %u", 185},
+	{"frag frag-off %u", 1},
+	{"ct mark %u", 1},
+	{"meta mark %u", 1},
+	{"meta protocol %u", 16},
+	{"ip length %u", 4},
+	{"ip6 length %u", 4},
+	{"meta length %u", 4},
+	{"ip ttl %u", 2},
+	{"ip6 hoplimit %u", 2},
+	{"ip dscp %u", 1},
+	{"ip6 dscp %u", 1},
+	{"iifname \"eth%u\"", 1},
+	{"oifname { \"lo\", \"wg%u\" }", 1},
+	{"ct state %u", 1},
+	{"ct direction %u", 1},
+	{"meta pkttype %u", 1},
+};
+static const struct field_rules frame_fields[] = {
+	{"vlan id %u", 1},
+	{"vlan pcp %u", 1},
+	{"vlan dei %u", 1},
+	{"ether saddr & 00:00:00:00:00:ff == 00:00:00:00:00:%02x", 1},
+	{"ether daddr 01:00:5e:00:00:%02x", 1},
+	{"ether type %u", 16},
+	{"ip ttl %u", 2},
+	{"ip6 hoplimit %u", 2},
+	{"meta length %u", 4},
+};
+
+static void say_fields(FILE *f, const char *head, const struct field_rules *fields, size_t n)
+{
+	enum { VALUES = 100 };
+
+	fprintf(f, "%s", head);
+	for (size_t k = 0; k < n; k++) {
+		bool small =
+			strstr(fields[k].format, "direction") || strstr(fields[k].format, "dei");
+		bool eight = strstr(fields[k].format, "pcp") || strstr(fields[k].format, "pkttype");
+		bool six = strstr(fields[k].format, "dscp") || strstr(fields[k].format, "0x3f");
+		unsigned most = small ? 2 : eight ? 8 : six ? 64 : VALUES;
+
+		for (unsigned v = 0; v < most; v++) {
+			fprintf(f, fields[k].format, v * fields[k].step);
+			fprintf(f, " counter\n");
+		}
+	}
+	fprintf(f, "}; };\n");
+}
+
+static char *made;
+
+/* True: it is written, and among the rulesets. */
+static bool make_ruleset(void)
+{
+	const char *dir = getenv("TMPDIR");
+	FILE *f;
+	int fd;
+
+	if (asprintf(&made, "%s/tamis-walk-XXXXXX", dir ? dir : "/tmp") < 0)
+		return false;
+	fd = mkstemp(made);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return false;
+	say_fields(f, "table inet f { chain c { type filter hook prerouting priority 0;\n",
+		   ip_fields, ARRAY_SIZE(ip_fields));
+	say_fields(f, "table bridge f { chain c { type filter hook prerouting priority 0;\n",
+		   frame_fields, ARRAY_SIZE(frame_fields));
+	return !fclose(f) && !vec_push(&rulesets, made);
+}
+
 static int read_input(void **state)
 {
 	uint64_t now = 1700000000 * SECOND, seed = SEED;
@@ -132,6 +225,8 @@ static int read_input(void **state)
 	find_in("rulesets-json", add_ruleset);
 	find_in("pcaps", add_capture);
 	if (!rulesets.n || !captures.n)
+		return -1;
+	if (!make_ruleset())
 		return -1;
 	qsort(rulesets.items, rulesets.n, sizeof(*rulesets.items), by_name);
 	qsort(captures.items, captures.n, sizeof(*captures.items), by_name);
@@ -144,6 +239,8 @@ static int read_input(void **state)
 
 static int free_input(void **state)
 {
+	if (made)
+		unlink(made);
 	for (size_t k = 0; k < rulesets.n; k++)
 		free(rulesets.items[k]);
 	for (size_t k = 0; k < captures.n; k++)
@@ -382,6 +479,7 @@ static void compare_all(struct way way)
 		assert_int_equal(side_open(&s[1], rulesets.items[k], way.walk, false, way.log),
 				 err);
 		if (err) {
+			assert_ptr_not_equal(rulesets.items[k], made);
 			all.refused++;
 		} else {
 			all.loaded++;
