@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hash_input.h"
@@ -18,22 +17,6 @@
 #include "state/state.h"
 
 enum { GROWTHS = 5 };
-
-static uint64_t random_fixed; /* 0: not */
-
-/* In the place of libc's, for runs that are to be alike. */
-ssize_t getrandom(void *buf, size_t len, unsigned flags);
-
-ssize_t getrandom(void *buf, size_t len, unsigned flags)
-{
-	uint8_t *out = buf;
-
-	if (!random_fixed)
-		return syscall(SYS_getrandom, buf, len, flags);
-	for (size_t i = 0; i < len; i++)
-		out[i] = (uint8_t)bench_random(&random_fixed);
-	return (ssize_t)len;
-}
 
 /* --- growing -------------------------------------------------------------------------------- */
 
@@ -75,9 +58,9 @@ static void growth(const struct input *in, const struct peer *w, bool target)
 
 	memset(least, 0xff, in->n * sizeof(*least));
 	for (unsigned r = 0; r < GROWTHS; r++) {
-		random_fixed = 1;
+		bench_random_fix(1);
 		all = grow(in, w, ns);
-		random_fixed = 0;
+		bench_random_fix(0);
 		longest[r] = 0;
 		for (size_t i = 0; i < in->n; i++) {
 			longest[r] = MAX(longest[r], ns[i] / 1e3);
@@ -338,7 +321,7 @@ static void expiry(const struct input *in)
 	for (unsigned i = 0; i < STEPS; i++)
 		least[i] = 1e18;
 	for (unsigned r = 0; r < ROUNDS; r++) {
-		random_fixed = 1;
+		bench_random_fix(1);
 		size_t before = bench_memory();
 		struct set *s = set_of(true, NULL);
 		fill_expiring(s, in);
@@ -351,7 +334,7 @@ static void expiry(const struct input *in)
 			work[r] += v[i] * 1e3 / (double)in->n;
 		}
 		set_free(s);
-		random_fixed = 0;
+		bench_random_fix(0);
 	}
 	bench_row(in->name, "memory of an element with timeout", "tamis", bytes, "bytes");
 	bench_runs(in->name, "expiry, an element", "tamis", work, ROUNDS, "ns");

@@ -53,5 +53,7 @@ struct cb_peer {
 };
 
 extern const struct cb_peer cb_rte_acl, cb_tuple_merge;
+/* Makes rte_acl look up with AVX-512, or with AVX2 again. False: it stays with AVX2. */
+bool cb_rte_acl_wide(void *h, bool wide);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,25 @@ uint64_t bench_random(uint64_t *state)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
 	return z ^ z >> 31;
+}
+
+static uint64_t random_fixed; /* 0: not */
+
+void bench_random_fix(uint64_t seed)
+{
+	random_fixed = seed;
+}
+
+/* In the place of libc's. */
+ssize_t getrandom(void *buf, size_t len, unsigned flags)
+{
+	uint8_t *out = buf;
+
+	if (!random_fixed)
+		return syscall(SYS_getrandom, buf, len, flags);
+	for (size_t i = 0; i < len; i++)
+		out[i] = (uint8_t)bench_random(&random_fixed);
+	return (ssize_t)len;
 }
 
 static int ascending(const void *a, const void *b)

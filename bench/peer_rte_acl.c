@@ -7,6 +7,7 @@
 
 #include <rte_acl.h>
 #include <rte_malloc.h>
+#include <rte_vect.h>
 
 #include "bench.h"
 #include "classbench.h"
@@ -122,6 +123,15 @@ static void lookup(void *handle, unsigned from, unsigned n, uint32_t *first)
 		for (unsigned i = 0; i < m; i++)
 			first[at + i] = first[at + i] ? first[at + i] - 1 : h->n;
 	}
+}
+
+bool cb_rte_acl_wide(void *handle, bool wide)
+{
+	struct handle *h = handle;
+
+	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
+	return rte_acl_set_ctx_classify(h->ctx, wide ? RTE_ACL_CLASSIFY_AVX512X32
+						     : RTE_ACL_CLASSIFY_AVX2) == 0;
 }
 
 static size_t bytes(void *handle)

@@ -4,24 +4,25 @@
  *
  * The structure. An entry is in one of four tables, its root, by which of its two addresses are
  * long: at least 16 bits of an IPv4 address, 32 of an IPv6 address. A packet is looked up in at
- * most these four, by the hash of as many bits, and in each there is a leaf of at most eight
- * entries to compare, all at once (classifier_table.c). Where more than eight entries have the same
- * hash, a split, a table or a chain is between (classifier_shape.c). Each root has a bound, a place
- * in the order before all of its entries: roots are visited in the order of their bounds, and not
- * at all when a hit is before the bound. The shape of the structure depends on rules alone: packets
- * make nothing.
+ * most these four, by the hash of as many bits. A slot mostly says at once that there is nothing
+ * for it; else it leads to a leaf of at most eight entries to compare, all at once
+ * (classifier_table.c). Where more than eight entries have the same hash, a split, a table or a
+ * chain is between (classifier_shape.c). Each root has a bound, a place in the order before all of
+ * its entries: roots are visited in the order of their bounds, and not at all when a hit is before
+ * the bound. The shape of the structure depends on rules alone: packets make nothing.
  *
  * IPv4 has its own roots; IPv6 and packets that are neither share the other four. An entry for any
  * family is in both.
  *
- * The four roots take the place of the tuples of tuple space search (Srinivasan, Suri and Varghese,
+ * The roots take the place of the tuples of tuple space search (Srinivasan, Suri and Varghese,
  * 1999) and of its relaxed form TupleMerge (Daly et al., 2019): few, because leaves do not need
  * their entries to have equal masks. Measured against both in bench/bench_acl.c.
  *
  * Costs, n entries. Lookup: up to four probes, each O(1) while entries that overlap in all fields
  * are few, and n/8 steps of a leaf when none can be told from another. Change: O(log n) for the
  * order; a leaf and what it takes to shape CLS_GATHER_MAX entries for the structure; times the
- * copies of the entry, at most four a split. A directory that doubles is copied: n/4 pointers.
+ * copies of the entry, at most four a split. What a directory copies to grow is at most 1/1,024th
+ * of it.
  *
  * What holds:
  *  A. A leaf that a reader reached stays as it was, but for lanes that go, until it is quiet.
@@ -55,7 +56,7 @@ const struct cls_ops *cls_ops_best(void)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static int side_init(struct classifier *c, struct cls_side *s, bool ipv4)
+static void side_init(struct cls_side *s, bool ipv4)
 {
 	uint32_t mask = ipv4 ? 0xffff0000 : 0xffffffff;
 
@@ -68,10 +69,7 @@ static int side_init(struct classifier *c, struct cls_side *s, bool ipv4)
 		t->word[1] = CLS_AT_DADDR / 32;
 		t->mask[0] = r & 1 ? 0 : mask;
 		t->mask[1] = r & 2 ? 0 : mask;
-		if (cls_table_init(c, t))
-			return -ENOMEM;
 	}
-	return 0;
 }
 
 int classifier_new(const struct classifier_config *config, struct classifier **out)
@@ -89,14 +87,12 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	c->ops = cls_ops_best();
 	struct hash_secret secret;
 	int err = hash_secret_draw(&secret);
-	c->secret[0] = secret.k[0];
-	c->secret[1] = secret.k[1] | 1;
+	for (unsigned i = 0; !err && i < CLS_HASH_KEYS; i++)
+		c->keys[i] = hash_bytes(&secret, &i, sizeof(i));
 	if (!err)
 		err = order_init(&c->order, config->rcu);
-	if (!err)
-		err = side_init(c, &c->side[0], true);
-	if (!err)
-		err = side_init(c, &c->side[1], false);
+	side_init(&c->side[0], true);
+	side_init(&c->side[1], false);
 	if (err) {
 		classifier_free(c);
 		return err;
@@ -117,8 +113,10 @@ void classifier_free(struct classifier *c)
 		struct cls_node *e = container_of(o, struct cls_node, order);
 		next = o->next;
 		cls_cookie_release(c, e);
-		free(e);
+		cls_node_free(c, e, e->rule.words);
 	}
+	for (unsigned i = 0; i < CLS_NODE_POOLS; i++)
+		cls_pool_release(&c->nodes[i]);
 	for (unsigned i = 0; i < 2; i++) {
 		for (unsigned r = 0; r < CLS_ROOTS; r++)
 			if (c->side[i].root[r].table.dir)
@@ -251,6 +249,8 @@ static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
 		return 0;
 	while (!cls_table_fits(&s->root[r].table, &item.form))
 		r++;
+	if (!s->root[r].table.dir && cls_table_init(c, &s->root[r].table))
+		return -ENOMEM;
 	/* First the bound: who finds the entry must not have left out its root. */
 	bound_lower(c, &s->root[r], &item);
 	if (cls_table_insert(c, s->ipv4, &s->root[r].table, &item, 0))
@@ -293,17 +293,16 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 	unsigned words = rule ? cls_rule_words(rule) : 0;
 	if (cls_retire_prepare(c))
 		return -ENOMEM;
-	e = malloc(sizeof(*e) + words * sizeof(e->rule.word[0]));
+	e = cls_node_new(c, words);
 	if (!e)
 		return -ENOMEM;
 	*e = (struct cls_node){.pub.cookie = cookie, .born = next_version(c), .died = UINT64_MAX};
 	e->rule.root4 = e->rule.root6 = CLS_NO_ROOT;
 	if (order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
 			 &e->order)) {
-		free(e);
+		cls_node_free(c, e, words);
 		return -ENOMEM;
 	}
-	c->bytes += sizeof(*e) + words * sizeof(e->rule.word[0]);
 	int err = 0;
 	if (rule) {
 		cls_rule_pack(rule, &e->rule);
@@ -402,7 +401,8 @@ void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 		for (unsigned r = 0; r < CLS_ROOTS; r++) {
 			struct cls_table *t = &c->side[side].root[r].table;
 			v.tables += t->shape.n != 0;
-			survey(&v, &t->dir->shape);
+			if (t->dir)
+				survey(&v, &t->dir->shape);
 		}
 		if (side)
 			out->tables6 = v.tables;
@@ -412,6 +412,8 @@ void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 	out->longest = MAX(out->longest, MIN(out->entries, CLS_LANES));
 	out->bytes = sizeof(*c) + c->bytes + order_bytes(&c->order) + c->leaves[0].bytes +
 		     c->leaves[1].bytes;
+	for (unsigned i = 0; i < CLS_NODE_POOLS; i++)
+		out->bytes += c->nodes[i].bytes;
 }
 
 /* --- lookups ---------------------------------------------------------------------------------- */
@@ -439,13 +441,17 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 	l.version = version;
 	l.view = order_view_take(&c->order);
 	l.keys = keys;
+	memset(l.best, 0xff, sizeof(l.best));
+	memset(l.hit, 0, sizeof(l.hit));
+	memset(l.after, 0, sizeof(l.after));
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		ipv4 |= (uint64_t)(keys[i].family == CLS_IPV4) << i;
-		l.best[i] = UINT64_MAX;
-		l.hit[i] = NULL;
-		l.after[i] =
-			after && after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;
+	}
+	for (uint64_t rest = after ? mask : 0; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		if (after[i])
+			l.after[i] = order_rank(&l.view, &cls_node_of(after[i])->order);
 	}
 	if (ipv4)
 		c->ops->lookup(&l, &c->side[0], ipv4);

@@ -2,6 +2,9 @@
 /* classifier_avx512: the same as classifier_avx2.c, with the masks of AVX-512. */
 #include "acl/classifier_x86.h"
 
+static const long long POINTER = (long long)(UINT64_MAX >> 16);
+enum { SLOTS_AT = offsetof(struct cls_directory, slot) };
+
 /* The lanes that `differing` leaves, with ports, protocol and needs that agree. */
 static inline unsigned lanes_of(const struct cls_leaf *l, const struct cls_key *k,
 				__m256i differing)
@@ -35,6 +38,73 @@ static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
 	return lanes_of(l, k, d);
 }
 
+/* Slots of eight hashes, which become what is behind. */
+static inline __m512i slots_of(const struct cls_directory *d, __m512i *hash)
+{
+	unsigned bits = d->shape.n;
+	__m512i at = _mm512_srl_epi64(_mm512_srli_epi64(*hash, 1), _mm_cvtsi64_si128(63 - bits));
+	__m512i slot = _mm512_i64gather_epi64(at, d->slot, 8);
+
+	*hash = _mm512_sll_epi64(*hash, _mm_cvtsi64_si128(bits));
+	__mmask8 part = _mm512_test_epi64_mask(slot, _mm512_set1_epi64(CLS_PART));
+	if (!part)
+		return slot;
+	__m512i more = _mm512_srli_epi64(slot, CLS_TAGS_AT);
+	at = _mm512_srlv_epi64(_mm512_srli_epi64(*hash, 1),
+			       _mm512_sub_epi64(_mm512_set1_epi64(63), more));
+	at = _mm512_add_epi64(_mm512_slli_epi64(at, 3),
+			      _mm512_and_si512(slot, _mm512_set1_epi64(POINTER ^ CLS_PART)));
+	at = _mm512_add_epi64(at, _mm512_set1_epi64(SLOTS_AT));
+	*hash = _mm512_mask_sllv_epi64(*hash, part, *hash, more);
+	return _mm512_mask_i64gather_epi64(slot, part, at, NULL, 1);
+}
+
+/* reach_root() for eight packets at a time. */
+static inline ALWAYS_INLINE void root_avx512(const struct cls_lookup *l, const struct cls_asking *a,
+					     const struct cls_root *r, uint64_t bound,
+					     struct cls_spots *to, bool large, bool ipv4)
+{
+	const struct cls_directory *d = __atomic_load_n(&r->table.dir, __ATOMIC_ACQUIRE);
+	const __m512i one = _mm512_set1_epi64(1), other = _mm512_set1_epi64(CLS_SHAPE_OFFSET);
+
+	for (unsigned k = 0; k < a->n; k += 8) {
+		__m512i who = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(a->who + k)));
+		__m512i hash = _mm512_setzero_si512();
+		for (unsigned i = 0; i < 2; i++) {
+			__m256i w = _mm256_loadu_si256((const __m256i *)(a->w[i] + k));
+			w = _mm256_and_si256(w, _mm256_set1_epi32((int)r->table.mask[i]));
+			hash = _mm512_add_epi64(
+				hash,
+				_mm512_mullo_epi64(_mm512_cvtepu32_epi64(w),
+						   _mm512_set1_epi64((long long)l->c->keys[i])));
+		}
+		__mmask8 live = (__mmask8)(a->n - k < 8 ? (1u << (a->n - k)) - 1 : 0xff);
+		__m512i best = a->n == CLS_BURST
+				       ? _mm512_loadu_si512(l->best + k)
+				       : _mm512_mask_i64gather_epi64(who, live, who, l->best, 8);
+		live = _mm512_mask_cmpge_epu64_mask(live, best,
+						    _mm512_set1_epi64((long long)bound));
+		__m512i slot = slots_of(d, &hash);
+		__m512i tag = _mm512_srlv_epi64(_mm512_srli_epi64(slot, CLS_TAGS_AT),
+						_mm512_srli_epi64(hash, 64 - CLS_TAG_BITS));
+		live = _mm512_mask_test_epi64_mask(live, tag, one);
+		__m512i spot =
+			_mm512_or_si512(_mm512_and_si512(slot, _mm512_set1_epi64(POINTER)), who);
+		__mmask8 others = _mm512_mask_test_epi64_mask(live, spot, other);
+		_mm512_storeu_si512(to->others + to->n_others,
+				    _mm512_maskz_compress_epi64(others, spot));
+		to->n_others += (unsigned)__builtin_popcount(others);
+		_mm512_storeu_si512(to->leaves + to->n_leaves,
+				    _mm512_maskz_compress_epi64(live & (__mmask8)~others, spot));
+		to->n_leaves += (unsigned)__builtin_popcount(live & (__mmask8)~others);
+	}
+	for (unsigned k = 0; large && k < to->n_leaves; k++)
+		cls_spot_prefetch(to->leaves[k], ipv4);
+	for (unsigned k = 0; large && k < to->n_others; k++)
+		cls_spot_prefetch(to->others[k], ipv4);
+}
+
+#define ROOT	root_avx512
 #define SCAN4	scan4
 #define SCAN6	scan6
 #define EXTRACT _pext_u32
@@ -44,7 +114,8 @@ static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
 static bool usable(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2");
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("bmi2");
 }
 
 const struct cls_ops cls_avx512 = {"avx512", usable, lookup_avx512};

@@ -22,6 +22,10 @@ enum {
 	CLS_SPLIT_BITS = 6,
 	CLS_OPEN_MAX = 3,  /* of these, bits that an entry may leave open without being wide */
 	CLS_LEVEL_MAX = 8, /* splits and tables on a way; then only chains */
+	CLS_HASH_KEYS = 16,
+	CLS_LINE = 64,	     /* entries begin at a multiple */
+	CLS_NODE_POOLS = 3,  /* of entries of two, three and four lines */
+	CLS_ROOT_DEPTH = 10, /* bits that the root of a directory looks at, before it has parts */
 };
 
 struct cls_node {
@@ -41,8 +45,10 @@ struct cls_shape {
 	uint8_t kind;
 	uint8_t valid; /* leaf: lanes that hold something */
 	uint8_t check; /* leaf: lanes that say less than their rule */
-	uint8_t depth; /* under a directory: bits of the hash that its slots share */
-	uint32_t n;    /* split, table, chain: entries below; directory: depth; leaf: side */
+	/* Under a directory: bits of the hash that its slots share. Of a directory's part: bits
+	 * that led to it. */
+	uint8_t depth;
+	uint32_t n; /* split, table, chain: entries below; directory: bits; leaf: side */
 };
 
 /*
@@ -75,10 +81,16 @@ struct cls_split {
 	struct cls_shape *slot[];
 };
 
-/* Slots by the first bits of a hash; neighbours may be one shape (extendible hashing). */
+/*
+ * Slots by the first bits of a hash; neighbours may be one shape (extendible hashing). A slot is
+ * where it leads to in its low 48 bits, with CLS_PART if that is a directory for the next bits,
+ * whose number is above. Else, above, bit b of 16 says that an entry below may have b for the four
+ * bits of the hash that come next. It may say so of entries that are gone; what it does not say is
+ * not there.
+ */
 struct cls_directory {
 	struct cls_shape shape;
-	struct cls_shape *slot[];
+	uint64_t slot[];
 };
 
 /* Entries that fix all bits of some masks, by the hash of these; the others are in `wide`. */
@@ -86,7 +98,8 @@ struct cls_table {
 	struct cls_shape shape;
 	struct cls_directory *dir;
 	struct cls_shape *wide;
-	uint32_t salt; /* tables below one another have different hashes; of a root 0 */
+	uint32_t
+		salt; /* the first of its keys: tables below one another have others; of a root 0 */
 	uint8_t n_words;
 	uint8_t word[CLS_TABLE_WORDS];
 	uint32_t mask[CLS_TABLE_WORDS];
@@ -100,7 +113,7 @@ struct cls_chain {
 };
 
 struct cls_root {
-	struct cls_table table; /* no wide side */
+	struct cls_table table; /* no wide side; no directory before there is an entry */
 	struct cls_node *bound; /* no entry of the root comes before this one; NULL: empty */
 };
 
@@ -115,7 +128,7 @@ struct cls_side {
 
 struct cls_pool {
 	size_t size; /* of an object */
-	struct cls_shape *free;
+	void *free;  /* each begins with where the next is */
 	struct cls_slab *slabs;
 	uint32_t n_slabs, in_use;
 	size_t bytes;
@@ -135,7 +148,7 @@ struct classifier {
 	struct classifier_config config;
 	const struct cls_ops *ops;
 	uint64_t own_version;
-	uint64_t secret[2];
+	uint64_t keys[CLS_HASH_KEYS];
 	uint32_t fields;
 	struct cls_side side[2];
 	struct order order;
@@ -143,6 +156,7 @@ struct classifier {
 	struct cls_node *changes; /* of the version to come */
 	uint32_t n;
 	struct cls_pool leaves[2]; /* by side */
+	struct cls_pool nodes[CLS_NODE_POOLS];
 	struct cls_shape *retired; /* out of reach, not yet handed on */
 	uint32_t n_retired;
 	size_t retired_bytes;
@@ -170,37 +184,60 @@ static inline size_t cls_leaf_size(bool ipv4)
 }
 
 /*
- * The hash of a key's or form's words under a table's masks. Multiplications keyed with secrets;
- * hashes that collide all the same cost a split by bits, not a long search.
+ * The hash of a key's or form's words under a table's masks: multilinear, with secret keys of 64
+ * bits, whose high half is universal (Lemire and Kaser, "Strongly universal string hashing is
+ * fast", 2014). Hashes that collide all the same cost a split by bits, not a long search.
  */
-static inline uint64_t cls_hash_fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 m = (unsigned __int128)a * b;
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
-
-static inline uint64_t cls_hash_pair(const uint64_t secret[2], uint32_t a, uint32_t b)
-{
-	uint64_t h = cls_hash_fold(((uint64_t)a << 32 | b) ^ secret[0], secret[1]);
-	/* Directories look at the highest bits, which need all others in them. */
-	return (h ^ h >> 32) * secret[1];
-}
-
-static inline uint64_t cls_table_hash(const uint64_t secret[2], const struct cls_table *t,
+static inline uint64_t cls_table_hash(const uint64_t keys[CLS_HASH_KEYS], const struct cls_table *t,
 				      const uint32_t *w)
 {
-	uint64_t h = t->salt;
-	for (unsigned i = 0; i < t->n_words; i += 2) {
-		uint32_t a = w[t->word[i]] & t->mask[i];
-		uint32_t b = i + 1 < t->n_words ? w[t->word[i + 1]] & t->mask[i + 1] : 0;
-		h = cls_hash_pair(secret, a ^ (uint32_t)(h >> 32), b ^ (uint32_t)h);
-	}
+	uint64_t h = 0;
+	for (unsigned i = 0; i < t->n_words; i++)
+		h += keys[(t->salt + i) % CLS_HASH_KEYS] * (w[t->word[i]] & t->mask[i]);
 	return h;
 }
 
+/* --- slots of directories -------------------------------------------------------------------- */
+
+enum { CLS_PART = 1, CLS_TAG_BITS = 4, CLS_TAGS_AT = 48 };
+
+/* Nobody has addresses above 48 bits who did not ask for them. */
+static inline struct cls_shape *cls_slot_shape(uint64_t slot)
+{
+	return (struct cls_shape *)(uintptr_t)(slot & (UINT64_MAX >> 16 ^ CLS_PART));
+}
+
+static inline struct cls_directory *cls_slot_part(uint64_t slot)
+{
+	return container_of(cls_slot_shape(slot), struct cls_directory, shape);
+}
+
+/* The slot in a directory of what is left of a hash. */
 static inline uint64_t cls_directory_slot(const struct cls_directory *d, uint64_t hash)
 {
 	return hash >> 1 >> (63 - d->shape.n);
+}
+
+/* The slot of a hash, in the directory or in a part of it; *hash becomes what is behind. */
+static inline const uint64_t *cls_directory_at(const struct cls_directory *d, uint64_t *hash)
+{
+	const uint64_t *at = &d->slot[cls_directory_slot(d, *hash)];
+	uint64_t slot = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+	*hash <<= d->shape.n;
+	if (slot & CLS_PART) {
+		unsigned bits = (unsigned)(slot >> CLS_TAGS_AT);
+		at = &cls_slot_part(slot)->slot[*hash >> 1 >> (63 - bits)];
+		*hash <<= bits;
+	}
+	return at;
+}
+
+/* What a slot leads to for a hash, of which `rest` is left; NULL if no entry below has it. */
+static inline const struct cls_shape *cls_slot_find(uint64_t slot, uint64_t rest)
+{
+	uint64_t has = slot >> CLS_TAGS_AT >> (rest >> (64 - CLS_TAG_BITS)) & 1;
+	return (const struct cls_shape *)(uintptr_t)(slot & (UINT64_MAX >> 16) & -has);
 }
 
 /* The bits of w under a mask, packed. */
@@ -215,6 +252,9 @@ static inline uint32_t cls_extract(uint32_t w, uint32_t mask)
 /* --- memory: classifier_memory.c ------------------------------------------------------------ */
 
 struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4);
+/* Not zeroed; NULL without memory. */
+struct cls_node *cls_node_new(struct classifier *c, unsigned words);
+void cls_node_free(struct classifier *c, struct cls_node *e, unsigned words);
 /* Zeroed but for the kind. NULL without memory. */
 void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size);
 size_t cls_shape_size(const struct cls_shape *s);
@@ -310,12 +350,39 @@ struct cls_lookup {
 	const struct cls_entry *hit[CLS_BURST]; /* NULL: none so far */
 };
 
+/* A shape and the packet that reached it, in one word. */
+typedef uintptr_t cls_spot;
+
+/* Lists of spots that grow by stores to both, of which the next ones may overwrite either. */
+struct cls_spots {
+	cls_spot *leaves, *others;
+	unsigned n_leaves, n_others;
+};
+enum { CLS_FRONTIER = 4 * CLS_BURST }; /* of each list; CLS_LANES more may be written */
+
+/* What a lookup reads of a shape. */
+static inline void cls_spot_prefetch(cls_spot p, bool ipv4)
+{
+	for (unsigned line = 0; line < (ipv4 ? 4 : 7); line++)
+		__builtin_prefetch((const char *)(p & ~(cls_spot)(CLS_BURST - 1)) + 64 * line);
+}
+
+/* The packets of one side, and the words that its roots look at. */
+struct cls_asking {
+	unsigned n;
+	uint8_t who[CLS_BURST];
+	uint32_t w[2][CLS_BURST];
+};
+
 struct cls_ops {
 	const char *name;
 	bool (*usable)(void);
 	/* The packets of `mask`, all of the side. */
 	void (*lookup)(struct cls_lookup *l, const struct cls_side *s, uint64_t mask);
 };
+
+/* Steps are made for each size of leaf and of classifier. */
+#define ALWAYS_INLINE __attribute__((always_inline))
 
 extern const struct cls_ops cls_scalar, cls_avx2, cls_avx512;
 const struct cls_ops *cls_ops_best(void);

@@ -2,7 +2,8 @@
 /*
  * classifier_memory: where shapes come from, and where they and deleted entries go.
  *
- * Leaves come from slabs: all of one size, aligned to cache lines. Other shapes from malloc().
+ * Leaves and entries come from slabs of one size each, aligned to cache lines. Other shapes, and
+ * entries of more than four lines, from malloc().
  *
  * A shape out of reach waits in c->retired until the change that put it there ends, then in a list
  * of up to RETIRED_BATCH for the readers. An entry waits twice: until nobody reads a version that
@@ -27,10 +28,10 @@ struct cls_slab {
 
 static void *pool_take(struct cls_pool *p)
 {
-	struct cls_shape *s = p->free;
+	void *o = p->free;
 
-	if (s) {
-		p->free = s->retired;
+	if (o) {
+		p->free = *(void **)o;
 	} else {
 		struct cls_slab *slab = p->slabs;
 		if (!slab || slab->used == slab->n) {
@@ -43,16 +44,16 @@ static void *pool_take(struct cls_pool *p)
 			p->slabs = slab = more;
 			p->bytes += size;
 		}
-		s = (struct cls_shape *)(slab->objects + slab->used++ * p->size);
+		o = slab->objects + slab->used++ * p->size;
 	}
 	p->in_use++;
-	return s;
+	return o;
 }
 
-static void pool_give(struct cls_pool *p, struct cls_shape *s)
+static void pool_give(struct cls_pool *p, void *o)
 {
-	s->retired = p->free;
-	p->free = s;
+	*(void **)o = p->free;
+	p->free = o;
 	p->in_use--;
 }
 
@@ -79,6 +80,39 @@ struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4)
 	l->shape.kind = CLS_LEAF;
 	l->shape.n = !ipv4;
 	return l;
+}
+
+/* Lines of an entry. What a lookup reads of it is the first. */
+static unsigned node_lines(unsigned words)
+{
+	size_t size = sizeof(struct cls_node) + words * sizeof(uint32_t);
+	return MAX((unsigned)((size + CLS_LINE - 1) / CLS_LINE), 2U);
+}
+
+struct cls_node *cls_node_new(struct classifier *c, unsigned words)
+{
+	unsigned lines = node_lines(words);
+
+	if (lines - 2 < CLS_NODE_POOLS) {
+		c->nodes[lines - 2].size = (size_t)lines * CLS_LINE;
+		return pool_take(&c->nodes[lines - 2]);
+	}
+	struct cls_node *e = aligned_alloc(CLS_LINE, (size_t)lines * CLS_LINE);
+	if (e)
+		c->bytes += (size_t)lines * CLS_LINE;
+	return e;
+}
+
+void cls_node_free(struct classifier *c, struct cls_node *e, unsigned words)
+{
+	unsigned lines = node_lines(words);
+
+	if (lines - 2 < CLS_NODE_POOLS) {
+		pool_give(&c->nodes[lines - 2], e);
+		return;
+	}
+	c->bytes -= (size_t)lines * CLS_LINE;
+	free(e);
 }
 
 void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size)
@@ -109,7 +143,7 @@ size_t cls_shape_size(const struct cls_shape *s)
 		return sizeof(struct cls_chain) +
 		       container_of(s, struct cls_chain, shape)->n_leaves * sizeof(void *);
 	case CLS_DIRECTORY:
-		return sizeof(struct cls_directory) + (sizeof(void *) << s->n);
+		return sizeof(struct cls_directory) + (sizeof(uint64_t) << s->n);
 	}
 	return 0;
 }
@@ -160,9 +194,10 @@ void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx)
 	case CLS_DIRECTORY: {
 		struct cls_directory *x = container_of(s, struct cls_directory, shape);
 		for (size_t i = 0; i < (size_t)1 << s->n;) {
-			struct cls_shape *below = x->slot[i];
+			struct cls_shape *below = cls_slot_shape(x->slot[i]);
+			bool many = below && !(x->slot[i] & CLS_PART);
 			/* Before it may be gone. */
-			i += below ? (size_t)1 << (s->n - below->depth) : 1;
+			i += many ? (size_t)1 << (s->depth + s->n - below->depth) : 1;
 			if (below)
 				fn(ctx, below);
 		}
@@ -227,8 +262,7 @@ static void free_entries(struct classifier *c, struct cls_node *e)
 		next = e->change;
 		order_remove(&c->order, &e->order);
 		cls_cookie_release(c, e);
-		c->bytes -= sizeof(*e) + e->rule.words * sizeof(e->rule.word[0]);
-		free(e);
+		cls_node_free(c, e, e->rule.words);
 	}
 }
 

@@ -3,40 +3,48 @@
  * classifier_read: lookups, the same text for each kind of CPU.
  *
  * Before it is included: SCAN4 and SCAN6, the lanes of a leaf that a key passes, for each size of
- * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function.
+ * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function; ROOT,
+ * what a root has for each packet (reach_root() where there is nothing better).
  *
  * Roots are visited in the order of their bounds, and only by packets that have no better hit yet.
- * Where a root's structure is small a packet walks it from top to bottom; else all packets take a
- * step before any takes the next, and each step prefetches what the next reads.
+ * All packets take a step before any takes the next; where a structure is large each step
+ * prefetches what the next reads.
  */
 #include "acl/classifier_internal.h"
 
-enum { FRONTIER = 4 * CLS_BURST };
+/* What all packets of a lookup see, by value: stores to their hits are no reason to read it anew.
+ */
+struct seen {
+	uint64_t version;
+	struct order_view view;
+	const struct cls_key *keys;
+};
 
 /* The first of the lanes that counts becomes the hit, if it is better than the one there is. */
-static inline void settle_hit(struct cls_lookup *l, const struct cls_leaf *leaf, unsigned lanes,
-			      unsigned i)
+static inline ALWAYS_INLINE void settle_hit(struct cls_lookup *l, struct seen seen,
+					    const struct cls_leaf *leaf, unsigned lanes, unsigned i)
 {
 	for (; lanes; lanes &= lanes - 1) {
 		unsigned lane = (unsigned)__builtin_ctz(lanes);
 		const struct cls_node *e = leaf->entry[lane];
 		/* Before its rank, which the view may not know. */
-		if (unlikely(e->born > l->version ||
-			     __atomic_load_n(&e->died, __ATOMIC_RELAXED) <= l->version))
+		if (unlikely(e->born > seen.version ||
+			     __atomic_load_n(&e->died, __ATOMIC_RELAXED) <= seen.version))
 			continue;
-		uint64_t rank = order_rank(&l->view, &e->order), best = l->best[i];
+		uint64_t rank = order_rank(&seen.view, &e->order), best = l->best[i];
 		if (unlikely(rank <= l->after[i]))
 			continue;
 		if (unlikely(leaf->shape.check >> lane & 1)) {
 			if (rank >= best)
 				return;
-			if (!cls_packed_matches(&e->rule, &l->keys[i]))
+			if (!cls_packed_matches(&e->rule, &seen.keys[i]))
 				continue;
 		}
 		/* Which of two tables has the better one is not worth a guess. */
-		const struct cls_entry *hit = l->hit[i];
-		l->hit[i] = rank < best ? &e->pub : hit;
-		l->best[i] = rank < best ? rank : best;
+		uintptr_t worse = -(uintptr_t)(rank >= best);
+		uintptr_t hit = ((uintptr_t)l->hit[i] & worse) | ((uintptr_t)&e->pub & ~worse);
+		l->hit[i] = (const struct cls_entry *)hit;
+		l->best[i] = MIN(rank, best);
 		return;
 	}
 }
@@ -46,21 +54,21 @@ static inline unsigned scan(const struct cls_leaf *leaf, const struct cls_key *k
 	return ipv4 ? SCAN4(leaf, k) : SCAN6(leaf, k);
 }
 
-static inline const struct cls_shape *split_slot(const struct cls_lookup *l,
-						 const struct cls_split *x, unsigned i)
+static inline const struct cls_shape *split_slot(const struct cls_split *x, const struct cls_key *k)
 {
-	const uint32_t *w = l->keys[i].w;
+	const uint32_t *w = k->w;
 	uint32_t at = EXTRACT(w[x->word[0]], x->mask[0]) | EXTRACT(w[x->word[1]], x->mask[1])
 								   << x->shift;
 	return __atomic_load_n(&x->slot[at], __ATOMIC_ACQUIRE);
 }
 
 static inline const struct cls_shape *table_slot(const struct cls_lookup *l,
-						 const struct cls_table *t, unsigned i)
+						 const struct cls_table *t, const struct cls_key *k)
 {
 	const struct cls_directory *d = __atomic_load_n(&t->dir, __ATOMIC_ACQUIRE);
-	uint64_t hash = cls_table_hash(l->c->secret, t, l->keys[i].w);
-	return __atomic_load_n(&d->slot[cls_directory_slot(d, hash)], __ATOMIC_ACQUIRE);
+	uint64_t hash = cls_table_hash(l->c->keys, t, k->w);
+	const uint64_t *at = cls_directory_at(d, &hash);
+	return cls_slot_find(__atomic_load_n(at, __ATOMIC_ACQUIRE), hash);
 }
 
 /* From a shape down, its wide sides last. */
@@ -68,6 +76,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 {
 	const struct cls_shape *wide[CLS_LEVEL_MAX + 2];
 	const struct cls_key *k = &l->keys[i];
+	const struct seen seen = {l->version, l->view, l->keys};
 	unsigned n = 0;
 
 	for (;;) {
@@ -76,7 +85,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			const struct cls_shape *w = __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE);
 			if (w)
 				wide[n++] = w;
-			s = split_slot(l, x, i);
+			s = split_slot(x, k);
 			continue;
 		}
 		if (s && s->kind == CLS_TABLE) {
@@ -84,12 +93,12 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			const struct cls_shape *w = __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE);
 			if (w)
 				wide[n++] = w;
-			s = table_slot(l, t, i);
+			s = table_slot(l, t, k);
 			continue;
 		}
 		if (s && s->kind == CLS_LEAF) {
 			const struct cls_leaf *leaf = container_of(s, const struct cls_leaf, shape);
-			settle_hit(l, leaf, scan(leaf, k, ipv4), i);
+			settle_hit(l, seen, leaf, scan(leaf, k, ipv4), i);
 		} else if (s) {
 			const struct cls_chain *x = container_of(s, const struct cls_chain, shape);
 			uint64_t before = l->best[i];
@@ -97,7 +106,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 				const struct cls_leaf *leaf =
 					__atomic_load_n(&x->leaf[at], __ATOMIC_ACQUIRE);
 				if (leaf)
-					settle_hit(l, leaf, scan(leaf, k, ipv4), i);
+					settle_hit(l, seen, leaf, scan(leaf, k, ipv4), i);
 			}
 		}
 		if (!n)
@@ -106,115 +115,129 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 	}
 }
 
-static inline const struct cls_shape *const *root_slot(const struct cls_lookup *l,
-						       const struct cls_root *r, unsigned i)
+static inline const struct cls_shape *spot_shape(cls_spot p)
 {
-	const struct cls_directory *d = __atomic_load_n(&r->table.dir, __ATOMIC_ACQUIRE);
-	const uint32_t *w = l->keys[i].w;
-	uint64_t hash = cls_hash_pair(l->c->secret, w[CLS_AT_SADDR / 32] & r->table.mask[0],
-				      w[CLS_AT_DADDR / 32] & r->table.mask[1]);
-	return (const struct cls_shape *const *)&d->slot[cls_directory_slot(d, hash)];
+	return (const struct cls_shape *)(p & ~(cls_spot)(CLS_BURST - 1));
 }
-
-/* A shape and the packet that reached it, in one word. */
-typedef uintptr_t spot;
-
-static inline const struct cls_shape *spot_shape(spot p)
-{
-	return (const struct cls_shape *)(p & ~(spot)(CLS_BURST - 1));
-}
-
-/* Lists of spots that grow by stores to both, of which the next one may overwrite either. */
-struct spots {
-	spot *leaves, *others;
-	unsigned n_leaves, n_others;
-};
 
 /* No branch to guess: a leaf, another shape or NULL. */
-static inline void reach(struct spots *to, const struct cls_shape *s, unsigned i, bool large,
-			 bool ipv4)
+static inline ALWAYS_INLINE void reach(struct cls_spots *to, const struct cls_shape *s, unsigned i,
+				       bool large, bool ipv4)
 {
-	spot p = (spot)s | i;
+	cls_spot p = (cls_spot)s | i;
 	unsigned other = p / CLS_SHAPE_OFFSET & 1;
 
 	to->leaves[to->n_leaves] = p;
 	to->n_leaves += (p >= CLS_BURST) & !other;
 	to->others[to->n_others] = p;
 	to->n_others += other;
-	for (unsigned line = 0; large && line < (ipv4 ? 4 : 7); line++)
-		__builtin_prefetch((const char *)s + 64 * line);
+	if (large)
+		cls_spot_prefetch(p, ipv4);
 }
 
 /* What the leaves say. */
-static inline void scan_leaves(struct cls_lookup *l, const spot *leaves, unsigned n, bool large,
-			       bool ipv4)
+static inline ALWAYS_INLINE void scan_leaves(struct cls_lookup *l, const cls_spot *leaves,
+					     unsigned n, bool large, bool ipv4)
 {
-	spot hit[FRONTIER];
-	uint8_t lanes[FRONTIER];
+	const struct seen seen = {l->version, l->view, l->keys};
+	cls_spot hit[CLS_FRONTIER];
+	uint8_t lanes[CLS_FRONTIER];
 	unsigned m = 0;
 
 	for (unsigned k = 0; k < n; k++) {
 		const struct cls_leaf *leaf =
 			container_of(spot_shape(leaves[k]), const struct cls_leaf, shape);
-		unsigned hits = scan(leaf, &l->keys[leaves[k] % CLS_BURST], ipv4);
+		unsigned hits = scan(leaf, &seen.keys[leaves[k] % CLS_BURST], ipv4);
 		hit[m] = leaves[k];
 		lanes[m] = (uint8_t)hits;
 		m += hits != 0;
 		if (large) {
 			unsigned lane = (unsigned)__builtin_ctz(hits | 1 << (CLS_LANES - 1));
 			__builtin_prefetch(leaf->entry[lane]);
-			__builtin_prefetch((const char *)leaf->entry[lane] + 48);
 		}
 	}
 	for (unsigned k = 0; k < m; k++)
-		settle_hit(l, container_of(spot_shape(hit[k]), const struct cls_leaf, shape),
+		settle_hit(l, seen, container_of(spot_shape(hit[k]), const struct cls_leaf, shape),
 			   lanes[k], hit[k] % CLS_BURST);
 }
 
 /* One step down from each shape that is no leaf. */
-static inline void descend(struct cls_lookup *l, const spot *from, unsigned n, struct spots *to,
-			   bool large, bool ipv4)
+static inline ALWAYS_INLINE void descend(struct cls_lookup *l, const cls_spot *from, unsigned n,
+					 struct cls_spots *to, bool large, bool ipv4)
 {
+	const struct cls_key *keys = l->keys;
+
 	for (unsigned k = 0; k < n; k++) {
 		const struct cls_shape *s = spot_shape(from[k]);
 		unsigned i = from[k] % CLS_BURST;
-		if (likely(s->kind == CLS_SPLIT) && likely(k < FRONTIER / 2)) {
+		if (likely(s->kind == CLS_SPLIT) && likely(k < CLS_FRONTIER / 2)) {
 			const struct cls_split *x = container_of(s, const struct cls_split, shape);
-			reach(to, split_slot(l, x, i), i, large, ipv4);
-			reach(to, __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE), i, large, ipv4);
-		} else if (s->kind == CLS_TABLE && k < FRONTIER / 2) {
+			const struct cls_shape *wide = __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE);
+			reach(to, split_slot(x, &keys[i]), i, large, ipv4);
+			if (wide)
+				reach(to, wide, i, large, ipv4);
+		} else if (s->kind == CLS_TABLE && k < CLS_FRONTIER / 2) {
 			const struct cls_table *t = container_of(s, const struct cls_table, shape);
-			reach(to, table_slot(l, t, i), i, large, ipv4);
-			reach(to, __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE), i, large, ipv4);
+			const struct cls_shape *wide = __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE);
+			reach(to, table_slot(l, t, &keys[i]), i, large, ipv4);
+			if (wide)
+				reach(to, wide, i, large, ipv4);
 		} else {
 			walk(l, s, i, ipv4);
 		}
 	}
 }
 
-static inline void visit(struct cls_lookup *l, const struct cls_root *r, uint64_t bound,
-			 uint64_t mask, bool large, bool ipv4)
+#ifndef ROOT
+/* What a root has for the packets without a hit before its bound. */
+static inline ALWAYS_INLINE void reach_root(const struct cls_lookup *l, const struct cls_asking *a,
+					    const struct cls_root *r, uint64_t bound,
+					    struct cls_spots *to, bool large, bool ipv4)
 {
-	const struct cls_shape *const *slot[CLS_BURST];
-	spot leaves[FRONTIER + 1], others[2][FRONTIER + 1];
+	const struct cls_directory *d = __atomic_load_n(&r->table.dir, __ATOMIC_ACQUIRE);
+	const uint64_t *keys = l->c->keys;
+	const uint64_t *slot[CLS_BURST];
+	uint64_t hash[CLS_BURST];
 	uint8_t who[CLS_BURST];
-	struct spots to = {leaves, others[0], 0, 0};
 	unsigned n = 0;
 
-	for (; mask; mask &= mask - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(mask);
-		who[n] = (uint8_t)i;
-		n += l->best[i] >= bound;
+	for (unsigned k = 0; k < a->n; k++) {
+		who[n] = a->who[k];
+		hash[n] = 0;
+		for (unsigned i = 0; i < 2; i++)
+			hash[n] += keys[i] * (a->w[i][k] & r->table.mask[i]);
+		n += l->best[a->who[k]] >= bound;
+	}
+	for (unsigned k = 0; large && k < n; k++) {
+		slot[k] = cls_directory_at(d, &hash[k]);
+		__builtin_prefetch(slot[k]);
 	}
 	for (unsigned k = 0; k < n; k++) {
-		slot[k] = root_slot(l, r, who[k]);
-		if (large)
-			__builtin_prefetch(slot[k]);
+		if (!large)
+			slot[k] = cls_directory_at(d, &hash[k]);
+		reach(to, cls_slot_find(__atomic_load_n(slot[k], __ATOMIC_ACQUIRE), hash[k]),
+		      who[k], large, ipv4);
 	}
-	for (unsigned k = 0; k < n; k++)
-		reach(&to, __atomic_load_n(slot[k], __ATOMIC_ACQUIRE), who[k], large, ipv4);
+}
+#define ROOT reach_root
+#endif
+
+/* A root that may have better hits than there are, with its bound. */
+struct prospect {
+	uint64_t bound;
+	const struct cls_root *root;
+};
+
+static inline ALWAYS_INLINE void visit(struct cls_lookup *l, const struct cls_asking *a,
+				       const struct prospect *root, bool large, bool ipv4)
+{
+	cls_spot leaves[CLS_FRONTIER + CLS_LANES], others[2][CLS_FRONTIER + CLS_LANES];
+	struct cls_spots to = {leaves, others[0], 0, 0};
+	unsigned n;
+
+	ROOT(l, a, root->root, root->bound, &to, large, ipv4);
 	for (unsigned turn = 0; (n = to.n_others); turn ^= 1) {
-		if (to.n_leaves + 2 * n > FRONTIER) {
+		if (to.n_leaves + 2 * n > CLS_FRONTIER) {
 			scan_leaves(l, leaves, to.n_leaves, large, ipv4);
 			to.n_leaves = 0;
 		}
@@ -227,12 +250,18 @@ static inline void visit(struct cls_lookup *l, const struct cls_root *r, uint64_
 
 static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t mask)
 {
-	struct {
-		uint64_t bound;
-		const struct cls_root *root;
-	} todo[CLS_ROOTS];
+	struct prospect todo[CLS_ROOTS];
+	struct cls_asking a;
 	unsigned n = 0;
 
+	a.n = 0;
+	for (; mask; mask &= mask - 1, a.n++) {
+		unsigned i = (unsigned)__builtin_ctzll(mask);
+		const uint32_t *w = l->keys[i].w;
+		a.who[a.n] = (uint8_t)i;
+		a.w[0][a.n] = w[CLS_AT_SADDR / 32];
+		a.w[1][a.n] = w[CLS_AT_DADDR / 32];
+	}
 	for (unsigned r = 0; r < CLS_ROOTS; r++) {
 		const struct cls_root *root = &side->root[r];
 		const struct cls_node *first = __atomic_load_n(&root->bound, __ATOMIC_ACQUIRE);
@@ -242,18 +271,17 @@ static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t m
 		unsigned at = n++;
 		for (; at && todo[at - 1].bound > bound; at--)
 			todo[at] = todo[at - 1];
-		todo[at].bound = bound;
-		todo[at].root = root;
+		todo[at] = (struct prospect){bound, root};
 	}
 	bool large = __atomic_load_n(&l->c->n, __ATOMIC_RELAXED) > CLS_SMALL;
 	for (unsigned r = 0; r < n; r++) {
 		if (side->ipv4 && large)
-			visit(l, todo[r].root, todo[r].bound, mask, true, true);
+			visit(l, &a, &todo[r], true, true);
 		else if (side->ipv4)
-			visit(l, todo[r].root, todo[r].bound, mask, false, true);
+			visit(l, &a, &todo[r], false, true);
 		else if (large)
-			visit(l, todo[r].root, todo[r].bound, mask, true, false);
+			visit(l, &a, &todo[r], true, false);
 		else
-			visit(l, todo[r].root, todo[r].bound, mask, false, false);
+			visit(l, &a, &todo[r], false, false);
 	}
 }

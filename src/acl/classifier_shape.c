@@ -36,10 +36,13 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Items that fit, and how many different keys they have. */
+_Static_assert(CLS_TABLE_WORDS == 8, "a number for each word of a table");
 static unsigned count_fitting(const struct cls_item *items, const uint16_t *pick, unsigned n,
 			      const struct cls_table *t, unsigned *keys)
 {
-	static const uint64_t any[2] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9};
+	static const uint64_t any[CLS_HASH_KEYS] = {
+		0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xff51afd7ed558ccd,
+		0xc4ceb9fe1a85ec53, 0x2545f4914f6cdd1d, 0xd6e8feb86659fd93, 0xa0761d6478bd642f};
 	uint64_t hashes[MOST];
 	unsigned fit = 0;
 
