@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer_rte_acl: DPDK's rte_acl with AVX2: compiled tries; a change is a new build. */
+/* For the width of vectors that it may have. */
+#define ALLOW_EXPERIMENTAL_API
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
