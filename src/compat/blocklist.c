@@ -11,20 +11,55 @@
 
 enum { TARGET_MAX = 512, RANGE_TEXT_MAX = 100, SHOWN_MAX = 60, BATCH = 64 };
 
-/* An entry of the set's family: first and last address as key bytes, where it was read. */
-struct entry {
-	uint8_t lo[16], hi[16];
-	uint32_t line;
+/*
+ * Entries of the set's family, one behind another: first and last address as key bytes, and the
+ * line.
+ */
+struct entries {
+	uint8_t *items;
+	size_t n, cap;
+	unsigned key_len;
 };
+
+static size_t entry_size(const struct entries *e)
+{
+	return 2 * e->key_len + sizeof(uint32_t);
+}
+
+static uint8_t *entry_at(const struct entries *e, size_t i)
+{
+	return e->items + i * entry_size(e);
+}
+
+static uint32_t entry_line(const struct entries *e, size_t i)
+{
+	uint32_t line;
+
+	memcpy(&line, entry_at(e, i) + 2 * e->key_len, sizeof(line));
+	return line;
+}
+
+static int entry_push(struct entries *e, const struct address_range *r, uint32_t line)
+{
+	int err = vec_reserve_bytes((void **)&e->items, &e->cap, e->n + 1, entry_size(e));
+	uint8_t *at;
+
+	if (err)
+		return err;
+	at = entry_at(e, e->n++);
+	memcpy(at, r->lo, e->key_len);
+	memcpy(at + e->key_len, r->hi, e->key_len);
+	memcpy(at + 2 * e->key_len, &line, sizeof(line));
+	return 0;
+}
 
 struct blocklist {
 	const char *file;
 	struct strbuf *messages;
 	unsigned flags;
-	unsigned key_len;
 	bool ranges; /* the set takes them */
 	uint64_t n_bad, n_other;
-	VEC(struct entry) entries;
+	struct entries entries;
 };
 
 static void complain(struct blocklist *b, uint32_t line, const char *what, const char *text,
@@ -77,7 +112,6 @@ static int line_read(struct blocklist *b, uint32_t number, const char *line, siz
 	char joined[RANGE_TEXT_MAX];
 	const char *p = line, *end = line + len, *text, *word;
 	struct address_range r, other;
-	struct entry e = {.line = number};
 	const char *wrong = NULL;
 	size_t n;
 
@@ -97,7 +131,7 @@ static int line_read(struct blocklist *b, uint32_t number, const char *line, siz
 		text = word;
 		n = len;
 	}
-	if (!wrong && r.len != b->key_len) {
+	if (!wrong && r.len != b->entries.key_len) {
 		b->n_other++;
 		return 0;
 	}
@@ -107,9 +141,7 @@ static int line_read(struct blocklist *b, uint32_t number, const char *line, siz
 		complain(b, number, wrong, text, n);
 		return 0;
 	}
-	memcpy(e.lo, r.lo, sizeof(e.lo));
-	memcpy(e.hi, r.hi, sizeof(e.hi));
-	return vec_push(&b->entries, e);
+	return entry_push(&b->entries, &r, number);
 }
 
 static int lines_read(struct blocklist *b, const struct strbuf *content)
@@ -132,27 +164,46 @@ static int lines_read(struct blocklist *b, const struct strbuf *content)
 	return err;
 }
 
-static int entry_compare(const void *a, const void *b)
+/* First and last address stand one behind the other. */
+static int entry_compare4(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
-	int c = memcmp(x->lo, y->lo, sizeof(x->lo));
+	return memcmp(a, b, 8);
+}
 
-	return c ? c : memcmp(x->hi, y->hi, sizeof(x->hi));
+static int entry_compare16(const void *a, const void *b)
+{
+	return memcmp(a, b, 32);
+}
+
+/* Published lists mostly are in order. */
+static void entries_sort(const struct entries *e)
+{
+	int (*compare)(const void *a, const void *b) =
+		e->key_len == 4 ? entry_compare4 : entry_compare16;
+
+	for (size_t i = 1; i < e->n; i++)
+		if (compare(entry_at(e, i - 1), entry_at(e, i)) > 0) {
+			qsort(e->items, e->n, entry_size(e), compare);
+			return;
+		}
 }
 
 /* Of a sorted list: makes one of those that overlap. */
-static void entries_unite(struct blocklist *b)
+static void entries_unite(struct entries *e)
 {
-	struct entry *items = b->entries.items;
+	unsigned len = e->key_len;
 	size_t n = 0;
 
-	for (size_t i = 1; i < b->entries.n; i++) {
-		if (memcmp(items[i].lo, items[n].hi, sizeof(items[i].lo)) > 0)
-			items[++n] = items[i];
-		else if (memcmp(items[i].hi, items[n].hi, sizeof(items[i].hi)) > 0)
-			memcpy(items[n].hi, items[i].hi, sizeof(items[i].hi));
+	for (size_t i = 1; i < e->n; i++) {
+		uint8_t *last = entry_at(e, n) + len;
+		const uint8_t *next = entry_at(e, i);
+
+		if (memcmp(next, last, len) > 0)
+			memmove(entry_at(e, ++n), next, entry_size(e));
+		else if (memcmp(next + len, last, len) > 0)
+			memcpy(last, next + len, len);
 	}
-	b->entries.n = MIN(b->entries.n, n + 1);
+	e->n = MIN(e->n, n + 1);
 }
 
 /* Splits "inet filter blocklist" in place. */
@@ -210,7 +261,7 @@ static int target_find(struct blocklist *b, struct change *c, const char *target
 		strbuf_printf(b->messages, "tamis: --load %s: %s\n", target, wrong);
 		return -EINVAL;
 	}
-	b->key_len = set->key_len;
+	b->entries.key_len = set->key_len;
 	b->ranges = set->interval;
 	return 0;
 }
@@ -221,23 +272,23 @@ static int entries_add(struct blocklist *b, struct change *c, const struct chang
 	size_t failed = 0;
 	int err = 0;
 
-	if (set->interval && b->entries.n)
-		qsort(b->entries.items, b->entries.n, sizeof(*b->entries.items), entry_compare);
+	if (set->interval)
+		entries_sort(&b->entries);
 	if (set->interval && !set->auto_merge)
-		entries_unite(b);
-	set_expect(set->set, b->entries.n);
+		entries_unite(&b->entries);
+	err = change_expect(c, set, b->entries.n);
 	for (size_t from = 0; !err && from < b->entries.n; from += BATCH) {
-		const struct entry *e = &b->entries.items[from];
 		size_t n = MIN(b->entries.n - from, (size_t)BATCH);
 
 		for (size_t i = 0; i < n; i++) {
-			batch[i].lo = e[i].lo;
-			batch[i].hi = e[i].hi;
+			batch[i].lo = entry_at(&b->entries, from + i);
+			batch[i].hi = batch[i].lo + b->entries.key_len;
 		}
 		err = change_add(c, set, batch, n, &failed);
 		if (err == -ENFILE)
 			strbuf_printf(b->messages, "%s:%u: Error: Could not process rule: %s\n",
-				      b->file, e[failed].line, strerror(ENFILE));
+				      b->file, entry_line(&b->entries, from + failed),
+				      strerror(ENFILE));
 	}
 	return err;
 }

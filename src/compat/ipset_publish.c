@@ -345,7 +345,7 @@ static int items_add(struct publish *p)
 	int err = change_set_find(p->change, "inet", "global", p->set->name, &p->target);
 
 	if (!err && type->kind != IPSET_LIST)
-		set_expect(p->target.set, p->set->body->store.live);
+		err = change_expect(p->change, &p->target, p->set->body->store.live);
 	if (!err && (type->kind == IPSET_LIST || ipset_type_has(type, DIM_NET)))
 		err = bodies_each(p, exception_collect);
 	if (!err && !(p->interval && p->timed)) {

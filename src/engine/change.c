@@ -24,6 +24,8 @@ struct change {
 	struct tamis *engine;
 	uint64_t now;
 	struct arena arena; /* of the commands */
+	/* Of elements on their way, made when they are needed. */
+	struct state_template *counters[BATCH];
 };
 
 int change_begin(struct tamis *t, uint64_t now, struct change **out)
@@ -42,6 +44,8 @@ int change_begin(struct tamis *t, uint64_t now, struct change **out)
 
 static void change_free(struct change *c)
 {
+	for (unsigned i = 0; i < BATCH; i++)
+		state_template_free(c->counters[i]);
 	arena_free(&c->arena);
 	free(c);
 }
@@ -223,30 +227,37 @@ static int add_cut(struct change *c, const struct change_set *s, struct set_item
 struct batch {
 	const struct change_elem *elem;
 	struct set_item item[BATCH];
-	struct state_template *template[BATCH];
 	size_t n;
 };
 
-static int batch_fill(struct batch *b, const struct change_elem *elems, size_t n)
+static int counter_make(struct change *c, unsigned i, const struct change_elem *e)
+{
+	struct state_info info = {.kind = STATE_COUNTER,
+				  .counter = {.packets = e->packets, .bytes = e->bytes}};
+
+	if (c->counters[i])
+		return state_template_set(c->counters[i], 0, &info);
+	return state_template_new(&info, 1, &c->counters[i]);
+}
+
+static int batch_fill(struct change *c, const struct change_set *s, struct batch *b,
+		      const struct change_elem *elems, size_t n)
 {
 	b->elem = elems;
 	for (b->n = 0; b->n < MIN(n, (size_t)BATCH); b->n++) {
 		const struct change_elem *e = &elems[b->n];
-		struct state_info info = {.kind = STATE_COUNTER,
-					  .counter = {.packets = e->packets, .bytes = e->bytes}};
-		int err = 0;
+		bool single = !s->interval && !memcmp(e->lo, e->hi, s->key_len);
+		int err = e->counted ? counter_make(c, (unsigned)b->n, e) : 0;
 
-		b->template[b->n] = NULL;
-		if (e->counted)
-			err = state_template_new(&info, 1, &b->template[b->n]);
 		if (err)
 			return err;
-		b->item[b->n] = (struct set_item){.lo = e->lo,
-						  .hi = e->hi,
-						  .timeout_ns = e->timeout_ns,
-						  .expires_in_ns = e->expires_in_ns,
-						  .comment = e->comment,
-						  .template = b->template[b->n]};
+		b->item[b->n] =
+			(struct set_item){.lo = e->lo,
+					  .hi = single ? NULL : e->hi,
+					  .timeout_ns = e->timeout_ns,
+					  .expires_in_ns = e->expires_in_ns,
+					  .comment = e->comment,
+					  .template = e->counted ? c->counters[b->n] : NULL};
 	}
 	return 0;
 }
@@ -275,21 +286,43 @@ static int batch_add(struct change *c, const struct change_set *s, struct batch 
 	return err;
 }
 
+/*
+ * An empty set begins anew: what comes into a table of its own needs no journal, and a commit or an
+ * abort keeps or frees it as a whole.
+ */
+static int touch(struct change *c, const struct change_set *s)
+{
+	bool before = set_in_transaction(s->set);
+	int err = model_set_touch(c->engine->model, s->model);
+
+	if (!err && !before && set_in_transaction(s->set) && !s->interval &&
+	    !set_count(s->set, c->now))
+		err = set_flush(s->set, c->now);
+	return err;
+}
+
+int change_expect(struct change *c, const struct change_set *s, uint64_t n)
+{
+	int err = touch(c, s);
+
+	if (!err)
+		set_expect(s->set, n);
+	return err;
+}
+
 int change_add(struct change *c, const struct change_set *s, const struct change_elem *elems,
 	       size_t n, size_t *failed)
 {
-	int err = model_set_touch(c->engine->model, s->model);
+	int err = touch(c, s);
 	size_t at = 0;
 
 	for (size_t from = 0; !err && from < n; from += BATCH) {
 		struct batch b;
 
-		err = batch_fill(&b, elems + from, n - from);
+		err = batch_fill(c, s, &b, elems + from, n - from);
 		if (!err)
 			err = batch_add(c, s, &b, &at);
 		at += from;
-		for (size_t i = 0; i < b.n; i++)
-			state_template_free(b.template[i]);
 	}
 	if (err && failed)
 		*failed = at;

@@ -61,6 +61,9 @@ struct change_elem {
 	size_t n_holes;
 };
 
+/* Says that n elements more are about to come. 0 or -ENOMEM, as of change_add(). */
+int change_expect(struct change *c, const struct change_set *s, uint64_t n);
+
 /*
  * Adds what of n elements, one after the other, the set does not hold yet: in the end the set holds
  * the union. With auto-merge they go in as they are. Many at once are quicker than one by one. 0,

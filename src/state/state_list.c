@@ -16,16 +16,24 @@ struct state_list {
 
 /* --- templates ------------------------------------------------------------------------------ */
 
+static int info_check(const struct state_info *info)
+{
+	struct state trial;
+	int err = state_init(&trial, info, 0);
+
+	if (!err)
+		state_fini(&trial);
+	return err;
+}
+
 int state_template_new(const struct state_info *infos, unsigned n, struct state_template **out)
 {
 	if (!n)
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++) {
-		struct state trial;
-		int err = state_init(&trial, &infos[i], 0);
+		int err = info_check(&infos[i]);
 		if (err)
 			return err;
-		state_fini(&trial);
 	}
 	struct state_template *t = malloc(sizeof(*t) + n * sizeof(t->infos[0]));
 	if (!t)
@@ -34,6 +42,15 @@ int state_template_new(const struct state_info *infos, unsigned n, struct state_
 	memcpy(t->infos, infos, n * sizeof(*infos));
 	*out = t;
 	return 0;
+}
+
+int state_template_set(struct state_template *t, unsigned i, const struct state_info *info)
+{
+	int err = info_check(info);
+
+	if (!err)
+		t->infos[i] = *info;
+	return err;
 }
 
 void state_template_free(struct state_template *t)
