@@ -127,6 +127,12 @@ void rcu_quiescent(struct rcu_worker *w)
 
 /* --- deferred objects ----------------------------------------------------------------------- */
 
+/* Marks are taken without the lock. */
+static uint64_t present(const struct rcu *r)
+{
+	return __atomic_load_n(&r->epoch, __ATOMIC_RELAXED);
+}
+
 /* The lock is held: begins a new epoch. */
 static uint64_t advance(struct rcu *r)
 {
@@ -150,9 +156,9 @@ static struct rcu_head *take_ready(struct rcu *r, unsigned *n)
 	*n = 0;
 	if (!first)
 		return NULL;
-	if (first->epoch > r->epoch)
+	if (first->epoch > present(r))
 		advance(r);
-	while (*end && (*end)->epoch <= r->epoch && all_quiet_since(r, (*end)->epoch)) {
+	while (*end && (*end)->epoch <= present(r) && all_quiet_since(r, (*end)->epoch)) {
 		r->stats.entries--;
 		r->stats.bytes -= (*end)->bytes;
 		end = &(*end)->next;
@@ -199,7 +205,7 @@ void rcu_defer(struct rcu *r, struct rcu_head *head, void (*fn)(struct rcu_head 
 	}
 	pthread_mutex_lock(&r->lock);
 	bool alone = !r->workers;
-	*head = (struct rcu_head){.fn = fn, .epoch = r->epoch + 1, .bytes = bytes};
+	*head = (struct rcu_head){.fn = fn, .epoch = present(r) + 1, .bytes = bytes};
 	*r->last = head;
 	r->last = &head->next;
 	r->stats.entries++;
@@ -305,7 +311,7 @@ bool rcu_passed(struct rcu *r, uint64_t mark)
 		return true;
 	if (pthread_mutex_trylock(&r->lock))
 		return false;
-	if (r->epoch < mark)
+	if (present(r) < mark)
 		advance(r);
 	bool yes = all_quiet_since(r, mark);
 	if (yes && r->passed < mark)

@@ -9,6 +9,10 @@
  *
  * Locks: the segment of the key is held from finding an element to the end of its change, so that
  * of two threads that add the same key one finds the other's. The journal is written before.
+ *
+ * Packets (with desc.rcu) change the table that lookups look at, whether a transaction is open or
+ * not: their changes are none of its, see hash_table_lock_shown(). They look at nothing that the
+ * control thread alone may: the journal, the store.
  */
 #include "set/set_internal.h"
 
@@ -90,7 +94,7 @@ static int change_lifetime(struct set *s, struct hash_pos *pos, uint64_t timeout
 	int err = 0;
 
 	pos_lifetime(s, pos, &old_timeout, &old_expires);
-	if (s->open && hash_pos_is_old(pos))
+	if (!pos->packet && s->open && hash_pos_is_old(pos))
 		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires);
 	return err ? err : set_lifetime(s, pos, timeout, expires);
 }
@@ -106,20 +110,29 @@ static bool pos_live(const struct hash_pos *pos, uint64_t now)
 /* Takes the element at pos out and unlocks. */
 static void drop(struct set *s, struct hash_pos *pos)
 {
-	elem_data_use(s, hash_pos_elem(pos), -1);
+	if (hash_pos_counts(pos))
+		elem_data_use(s, hash_pos_elem(pos), -1);
 	hash_table_drop(pos);
+}
+
+static bool lock_key(struct set *s, const uint8_t *key, bool packet, struct hash_pos *pos)
+{
+	return packet ? hash_table_lock_shown(__atomic_load_n(&s->published, __ATOMIC_ACQUIRE), key,
+					      pos)
+		      : hash_table_lock(s->store.table, key, pos);
 }
 
 /*
  * Locks the key's place and finds its live element; an expired one is taken out of the way.
  * 1, 0 or -ENOMEM, and then nothing is locked.
  */
-static int find_live(struct set *s, const uint8_t *key, uint64_t now, struct hash_pos *pos)
+static int find_live(struct set *s, const uint8_t *key, bool packet, uint64_t now,
+		     struct hash_pos *pos)
 {
-	while (hash_table_lock(s->store.table, key, pos)) {
+	while (lock_key(s, key, packet, pos)) {
 		if (pos_live(pos, now))
 			return 1;
-		int err = journal_key_expired(s, key);
+		int err = packet ? 0 : journal_key_expired(s, key);
 		if (err) {
 			hash_table_unlock(pos);
 			return err;
@@ -136,9 +149,9 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	bool state = (item->template || s->desc.ext_ctx) && s->desc.ext_new;
 	uint64_t word[HASH_COLUMNS] = {0};
 	struct set_elem *e = NULL;
-	if (s->desc.size && hash_table_count(s->store.table) >= s->desc.size)
+	if (s->desc.size && hash_table_count(pos->t) >= s->desc.size)
 		return -ENFILE;
-	int err = s->open ? journal_key(s, pos->key) : 0;
+	int err = !pos->packet && s->open ? journal_key(s, pos->key) : 0;
 	if (!err && (s->desc.data_len || item->comment || state))
 		err = elem_make(s, pos->key, pos->key, item->data, item->comment,
 				item->template ? item->template : s->desc.ext_ctx, now, &e);
@@ -147,20 +160,44 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	lifetime_words(s, t.timeout, expiry_at(now, t.expires_in ? t.expires_in : t.timeout), word);
 	word[HASH_RECORD] = (uintptr_t)e;
 	err = hash_table_put(pos, word, s->desc.size);
-	if (!err && e)
-		elem_data_use(s, e, 1);
-	else if (e)
+	if (err && e)
 		record_free(NULL, e);
+	else if (e && pos->counted)
+		elem_data_use(s, e, 1);
 	return err;
 }
 
+static bool expire_one(void *ctx, struct set_elem *e)
+{
+	struct set *s = ctx;
+	struct elem_keys k;
+
+	elem_keys(s, e, &k);
+	if (journal_key_expired(s, k.lo))
+		return false;
+	elem_data_use(s, e, -1);
+	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Not of a transaction. */
+static bool expire_shown(void *ctx, struct set_elem *e)
+{
+	struct set *s = ctx;
+
+	elem_data_use(s, e, -1);
+	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* True if there is room for one more, once what has expired is out. Nothing is locked. */
-static bool has_room(struct set *s, uint64_t now)
+static bool has_room(struct set *s, struct hash_table *t, bool packet, uint64_t now)
 {
 	unsigned steps = UINT32_MAX;
 
-	while (s->desc.size && hash_table_count(s->store.table) >= s->desc.size)
-		if (!hash_set_gc(s, now, 1, &steps))
+	while (s->desc.size && hash_table_count(t) >= s->desc.size)
+		if (!hash_table_expire(t, now, 1, &steps, packet,
+				       packet ? expire_shown : expire_one, s))
 			return false;
 	return true;
 }
@@ -169,11 +206,11 @@ static bool has_room(struct set *s, uint64_t now)
  * The live element of the item's key, locked at pos: 0 if it is a new one, 1 if it was there; or
  * -errno, and nothing is locked.
  */
-static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t, uint64_t now,
-		       struct hash_pos *pos)
+static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t, bool packet,
+		       uint64_t now, struct hash_pos *pos)
 {
 	for (;;) {
-		int err = find_live(s, item->lo, now, pos);
+		int err = find_live(s, item->lo, packet, now, pos);
 		if (err)
 			return err;
 		err = put_new(s, pos, item, t, now);
@@ -182,7 +219,9 @@ static int find_or_put(struct set *s, const struct set_item *item, struct lifeti
 		if (err == -EEXIST) /* another thread was quicker */
 			return 1;
 		hash_table_unlock(pos);
-		if (err != -ENFILE || !has_room(s, now))
+		if (err == -EAGAIN && packet)
+			continue;
+		if (err != -ENFILE || !has_room(s, pos->t, packet, now))
 			return err;
 	}
 }
@@ -192,7 +231,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, now, &pos), err = 0;
+	int there = find_or_put(s, item, t, false, now, &pos), err = 0;
 
 	if (there < 0)
 		return there;
@@ -218,7 +257,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 {
 	struct hash_pos pos;
-	int err = find_live(s, key, now, &pos);
+	int err = find_live(s, key, false, now, &pos);
 
 	if (err < 0)
 		return err;
@@ -230,12 +269,26 @@ int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 	return err;
 }
 
+int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now)
+{
+	struct hash_pos pos;
+
+	if (!s->desc.rcu)
+		return hash_set_delete(s, key, now);
+	if (find_live(s, key, true, now, &pos)) {
+		drop(s, &pos);
+		return 0;
+	}
+	hash_table_unlock(&pos);
+	return -ENOENT;
+}
+
 int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
 		    struct lifetime t, uint64_t now, struct set_elem **out)
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, now, &pos), err = 0;
+	int there = find_or_put(s, item, t, s->desc.rcu, now, &pos), err = 0;
 
 	if (there == -ENFILE)
 		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
@@ -268,22 +321,9 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 	hash_table_unlock(&pos);
 }
 
-static bool expire_one(void *ctx, struct set_elem *e)
-{
-	struct set *s = ctx;
-	struct elem_keys k;
-
-	elem_keys(s, e, &k);
-	if (journal_key_expired(s, k.lo))
-		return false;
-	elem_data_use(s, e, -1);
-	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps)
 {
-	return hash_table_expire(s->store.table, now, budget, steps, expire_one, s);
+	return hash_table_expire(s->store.table, now, budget, steps, false, expire_one, s);
 }
 
 /* --- transactions --------------------------------------------------------------------------- */

@@ -83,7 +83,8 @@ void hash_table_free(struct hash_table *t)
 
 void hash_table_share(struct hash_table *t, struct rcu *rcu)
 {
-	t->config.rcu = rcu;
+	if (t->config.rcu != rcu) /* else workers may be reading it */
+		t->config.rcu = rcu;
 }
 
 uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
@@ -169,7 +170,16 @@ static inline void pos_lock(struct hash_table *t, const uint8_t *key, struct has
 bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
 {
 	pos_lock(t, key, pos);
-	return t->ops->find(pos);
+	pos->shift = t->next_shift;
+	return t->ops->find(pos, pos->shift);
+}
+
+bool hash_table_lock_shown(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+{
+	pos_lock(t, key, pos);
+	pos->packet = true;
+	pos->shift = LOAD(&t->read_shift);
+	return t->ops->find(pos, pos->shift);
 }
 
 void hash_table_unlock(struct hash_pos *pos)
@@ -311,6 +321,21 @@ static inline bool segment_place(struct hash_table *t, struct hash_segment *seg,
 	return true;
 }
 
+/*
+ * The views in which a new element shows. A packet's is in both, unless the open transaction has
+ * one of that key, which packets do not see yet.
+ */
+static inline uint32_t views_of(const struct hash_pos *pos)
+{
+	const struct hash_table *t = pos->t;
+	uint32_t both = 1U | 1U << VIEW_SHIFT;
+
+	if (!pos->packet)
+		return t->open ? 1U << t->next_shift : both;
+	struct hash_pos other = *pos;
+	return t->ops->find(&other, pos->shift ^ VIEW_SHIFT) ? 1U << pos->shift : both;
+}
+
 /* The columns that these words need, and a place in the heap. 0 or -ENOMEM. */
 static int make_room(struct hash_table *t, struct hash_segment *seg,
 		     const uint64_t word[HASH_COLUMNS])
@@ -322,11 +347,10 @@ static int make_room(struct hash_table *t, struct hash_segment *seg,
 }
 
 /* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
-static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
+static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint32_t views)
 {
 	struct hash_table *t = pos->t;
 	const struct hash_place place = {pos->at, pos->tag};
-	uint32_t views = t->open ? 1U << t->next_shift : 1U | 1U << VIEW_SHIFT;
 	bool words = word[HASH_EXPIRES] | word[HASH_TIMEOUT] | word[HASH_RECORD];
 
 	for (;;) {
@@ -366,15 +390,26 @@ static bool count_up(struct hash_table *t, uint64_t most)
 	return true;
 }
 
+static inline bool put_counts(const struct hash_pos *pos, uint32_t views)
+{
+	return !pos->packet || views & 1U << LOAD(&pos->t->count_shift);
+}
+
 static int put_again(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 {
+	const struct hash_pos given = *pos;
 	int err = -EAGAIN;
 
 	for (unsigned alarms = 1; err == -EAGAIN; alarms++) {
-		pos_lock(pos->t, pos->key, pos);
-		if (pos->t->ops->find(pos))
+		bool there = given.packet ? hash_table_lock_shown(given.t, given.key, pos)
+					  : hash_table_lock(given.t, given.key, pos);
+		uint32_t views = views_of(pos);
+		pos->counted = given.counted;
+		if (there)
 			return -EEXIST;
-		err = alarms < ALARMS_MAX ? put_here(pos, word) : -ENOSPC;
+		if (put_counts(pos, views) != given.counted)
+			return -EAGAIN; /* what hides the key came or went meanwhile */
+		err = alarms < ALARMS_MAX ? put_here(pos, word, views) : -ENOSPC;
 	}
 	return err;
 }
@@ -383,12 +418,14 @@ int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint
 {
 	struct hash_table *t = pos->t;
 
-	if (!count_up(t, most))
+	uint32_t views = views_of(pos);
+	pos->counted = put_counts(pos, views);
+	if (pos->counted && !count_up(t, most))
 		return -ENFILE;
-	int err = put_here(pos, word);
+	int err = put_here(pos, word, views);
 	if (err == -EAGAIN)
 		err = put_again(pos, word);
-	if (err)
+	if (err && pos->counted)
 		count_add(t, -1ULL);
 	return err;
 }
@@ -400,7 +437,7 @@ int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most)
 	int err = 0;
 
 	pos_lock(t, key, &pos);
-	bool there = t->ops->find(&pos);
+	bool there = t->ops->find(&pos, t->next_shift);
 	if (!there)
 		err = hash_table_put(&pos, none, most);
 	spin_unlock(&pos.seg->lock);
@@ -416,12 +453,19 @@ void hash_table_fetch(const struct hash_table *t, const uint8_t *key)
 	fetch_buckets(entry, at);
 }
 
-/* Takes a slot out of the view that changes go to. True if it is in no view any more. */
-static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot)
+bool hash_pos_counts(const struct hash_pos *pos)
+{
+	uint32_t head = bucket_of(pos->seg, pos->slot)->head;
+	return !pos->packet || head & 1U << pos->slot % SLOTS << LOAD(&pos->t->count_shift);
+}
+
+/* Takes a slot out of the views that changes go to. True if it is in none any more. */
+static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet)
 {
 	struct hash_bucket *b = bucket_of(seg, slot);
 	uint32_t bit = 1U << slot % SLOTS, both = bit | bit << VIEW_SHIFT;
-	uint32_t head = b->head & ~(t->open ? bit << t->next_shift : both);
+	bool counts = !packet || b->head & bit << LOAD(&t->count_shift);
+	uint32_t head = b->head & ~(packet || !t->open ? both : bit << t->next_shift);
 	bool gone = !(head & both);
 
 	if (gone && t->config.rcu) {
@@ -430,7 +474,8 @@ static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned s
 		seg->since = 0;
 	}
 	STORE_RELEASE(&b->head, head);
-	count_add(t, -1ULL);
+	if (counts)
+		count_add(t, -1ULL);
 	seg->kept -= gone;
 	return gone;
 }
@@ -439,7 +484,7 @@ void hash_table_drop(struct hash_pos *pos)
 {
 	struct hash_table *t = pos->t;
 	void *record = (void *)(uintptr_t)hash_pos_word(pos, HASH_RECORD);
-	bool gone = slot_drop(t, pos->seg, pos->slot);
+	bool gone = slot_drop(t, pos->seg, pos->slot, pos->packet);
 
 	segment_shrink(t, pos->seg, pos->at);
 	if (gone && record)
@@ -484,7 +529,8 @@ void hash_table_each(const struct hash_table *t,
 struct expiring {
 	struct hash_table *t;
 	uint64_t now;
-	unsigned budget, n;
+	bool shown;
+	unsigned shift, budget, n;
 	bool (*fn)(void *ctx, struct set_elem *e);
 	void *ctx;
 };
@@ -496,13 +542,17 @@ static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsi
 {
 	struct hash_table *t = x->t;
 	const uint64_t *expires = &seg->column[HASH_EXPIRES][b * SLOTS];
-	uint32_t m = seg->bucket[b].head >> t->next_shift & VIEW_BITS;
+	uint32_t head = seg->bucket[b].head, m = head_kept(head);
 
 	for (; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
 		uint64_t end = LOAD(&expires[i]);
 		if (!end)
 			continue;
+		if (!(head >> x->shift & 1U << i)) { /* in the other view alone */
+			least = MIN(least, end);
+			continue;
+		}
 		if (end <= x->now && x->n < x->budget && !x->fn(x->ctx, slot_elem(t, seg, slot)))
 			x->budget = x->n;
 		if (end > x->now || x->n == x->budget) {
@@ -510,7 +560,7 @@ static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsi
 			continue;
 		}
 		uint64_t record = segment_word(seg, HASH_RECORD, slot);
-		if (slot_drop(t, seg, slot) && record)
+		if (slot_drop(t, seg, slot, x->shown) && record)
 			t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
 		x->n++;
 	}
@@ -556,9 +606,10 @@ static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
 }
 
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
+			   bool shown, bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	struct expiring x = {t, now, budget, 0, fn, ctx};
+	unsigned shift = shown ? LOAD(&t->read_shift) : t->next_shift;
+	struct expiring x = {t, now, shown, shift, budget, 0, fn, ctx};
 	struct hash_segment *seg;
 
 	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
@@ -620,6 +671,7 @@ void hash_table_begin(struct hash_table *t, bool visible)
 {
 	t->open = true;
 	t->next_shift = t->read_shift ^ VIEW_SHIFT;
+	STORE(&t->count_shift, t->next_shift);
 	if (visible)
 		t->read_shift = t->next_shift;
 }
@@ -677,7 +729,7 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 		}
 	}
 	if (rescan) {
-		struct expiring x = {.t = t};
+		struct expiring x = {.t = t, .shift = t->next_shift};
 		for (unsigned k = 0; k < 2; k++)
 			expire_buckets(&x, seg, b[k]);
 		uint64_t due = expire_segment(&x, seg);

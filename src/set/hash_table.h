@@ -111,10 +111,18 @@ struct hash_pos {
 	const uint8_t *key;
 	uint64_t at;
 	uint32_t tag;
-	unsigned slot;
+	unsigned slot, shift; /* shift: the view that was looked at */
+	bool packet;	      /* by hash_table_lock_shown() */
+	bool counted;	      /* of hash_table_put(), packet: see there */
 };
 
 bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos);
+/*
+ * The same for changes that are no part of a transaction though one may be open: by any thread.
+ * They show at once, in both views, and stay if it is undone. Of a key that the transaction changes
+ * too the commit decides, and without one this change.
+ */
+bool hash_table_lock_shown(struct hash_table *t, const uint8_t *key, struct hash_pos *pos);
 void hash_table_unlock(struct hash_pos *pos);
 uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c);
 /* The element that stands there, as lookups hand it out. */
@@ -128,6 +136,7 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
  * do. 0, -ENFILE for that, -ENOMEM, or -ENOSPC if no secret serves. May let go of the segment and
  * lock it again: -EEXIST if the key came meanwhile.
  */
+/* `counted` says that the element counts already, rather than if the transaction is undone. */
 int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most);
 /*
  * An element that has nothing but its key, in one call: 1 if it is a new one, 0 if the key was
@@ -135,6 +144,8 @@ int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint
  */
 int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most);
 void hash_table_fetch(const struct hash_table *t, const uint8_t *key);
+/* True if the element counts already: see hash_table_put(). */
+bool hash_pos_counts(const struct hash_pos *pos);
 /* Takes the element out, and frees its record when no reader can see it, and unlocks. */
 void hash_table_drop(struct hash_pos *pos);
 
@@ -157,10 +168,11 @@ void hash_table_each(const struct hash_table *t,
 /*
  * Takes out up to `budget` elements whose time has come; fn is told of each before it goes (and its
  * record with it) and may say false: then it stays and that is the end. 4 of *steps are spent on
- * a segment, 128 where it was built anew; also ends when they are used up.
+ * a segment, 128 where it was built anew; also ends when they are used up. `shown`: as
+ * hash_table_lock_shown().
  */
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   bool (*fn)(void *ctx, struct set_elem *e), void *ctx);
+			   bool shown, bool (*fn)(void *ctx, struct set_elem *e), void *ctx);
 uint64_t hash_table_next_due(const struct hash_table *t); /* never later than the next expiry */
 uint64_t hash_table_expired(const struct hash_table *t, uint64_t now); /* how many there are */
 

@@ -106,10 +106,11 @@ struct hash_table {
 	/* What writers do. */
 	struct hash_table_config config __attribute__((aligned(64)));
 	struct rcu_head rcu;
-	uint32_t next_shift; /* the view that changes go to */
-	bool open;	     /* changes go to that view alone */
-	bool reverting;	     /* a transaction is being undone */
-	bool rebuilding;     /* by an alarm: no alarm within */
+	uint32_t next_shift;  /* the view that changes go to */
+	uint32_t count_shift; /* the view that count is of, until a transaction has ended */
+	bool open;	      /* changes go to that view alone */
+	bool reverting;	      /* a transaction is being undone */
+	bool rebuilding;      /* by an alarm: no alarm within */
 	uint64_t count __attribute__((aligned(64)));
 	uint64_t bytes;
 	uint32_t lock, alarm_lock;
@@ -126,8 +127,8 @@ struct hash_table_ops {
 	struct hash_place (*place)(const struct hash_key *k, const uint8_t *key, unsigned len);
 	/* Slots of a bucket with this tag, published or not. */
 	uint32_t (*compare)(const struct hash_bucket *b, uint32_t tag);
-	/* Finds the key of a locked position in the view that changes go to. */
-	bool (*find)(struct hash_pos *pos);
+	/* Finds the key of a locked position in a view. */
+	bool (*find)(struct hash_pos *pos, unsigned shift);
 	/* All keys that are in a view; returns how many. */
 	unsigned (*collect)(const struct hash_table *t, const struct hash_key *k,
 			    const struct hash_segment *seg, struct hash_kept *out);

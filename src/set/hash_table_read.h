@@ -158,10 +158,10 @@ static inline bool find_in(struct hash_pos *pos, unsigned b, uint32_t view)
 	return false;
 }
 
-static bool find(struct hash_pos *pos)
+static bool find(struct hash_pos *pos, unsigned shift)
 {
 	const struct hash_segment *seg = pos->seg;
-	unsigned b = home_of(pos->at, seg->n_buckets), shift = pos->t->next_shift;
+	unsigned b = home_of(pos->at, seg->n_buckets);
 	uint32_t head = seg->bucket[b].head;
 
 	if (find_in(pos, b, head >> shift))

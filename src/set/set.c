@@ -396,10 +396,7 @@ static int item_check(struct set *s, const struct set_item *item, const uint8_t 
 		return err;
 	if (!item->data != !s->desc.data_len)
 		return -EINVAL;
-	err = item_lifetime(s, item, t);
-	if (err)
-		return err;
-	return s->open ? journal_reserve(s, JOURNAL_PER_CHANGE) : 0;
+	return item_lifetime(s, item, t);
 }
 
 static int add_record(struct set *s, const struct set_item *item, const uint8_t *lo,
@@ -448,6 +445,8 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 			return MIN(r, 0);
 	}
 	int err = item_check(s, item, &lo, &hi, &t);
+	if (!err && s->open)
+		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
 
@@ -554,6 +553,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	if (s->desc.interval)
 		return -EOPNOTSUPP;
 	int err = item_check(s, item, &lo, &hi, &t);
+	if (!err && (!lo || !s->desc.rcu) && s->open)
+		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
 	if (lo)
@@ -584,7 +585,7 @@ int set_remove(struct set *s, const void *key, uint64_t now)
 {
 	if (s->desc.interval)
 		return -EOPNOTSUPP;
-	return set_delete(s, &(struct set_item){.lo = key}, now);
+	return hash_set_remove(s, key, now);
 }
 
 const void *set_elem_data(const struct set *s, const struct set_elem *e)

@@ -25,9 +25,12 @@
  *
  * Threads: lookups and set_update()/set_remove() come from the packet path, everything else from
  * one control thread. With desc.rcu lookups and updates run beside each other and beside changes
- * from the control thread, but for open transactions: then nobody else may change the set. Without
- * it all calls for one set are one at a time. Elements handed out stay valid until the next call
- * that changes the set; with desc.rcu their data and state until the worker is quiet.
+ * from the control thread, in transactions too: what a packet changes is no part of an open one, it
+ * shows at once and stays if that is rolled back. Of a key that the transaction changes too, its
+ * commit decides; with a flush goes what packets added before the commit. Only `*` is not a
+ * packet's to change then. Without rcu all calls for one set are one at a time, and part of an open
+ * transaction. Elements handed out stay valid until the next call that changes the set; with
+ * desc.rcu their data and state until the worker is quiet.
  *
  * Costs, n elements: lookup, add, delete, update O(1) for hash and O(log n) for ranges (expected
  * for disjoint boxes in concatenations); flush O(1) plus the freeing; a cursor O(n log n) to open.
@@ -166,8 +169,8 @@ int set_flush(struct set *s, uint64_t now);
  * call of set_lookup() to the next; of elements that stay, a new lifetime shows at once, and of the
  * catch-all everything. set_commit() waits for a grace period, until its deadline by the clock of
  * desc.rcu (UINT64_MAX: none). Then it is -EAGAIN: lookups see what was changed, but what was taken
- * out is still held, and until set_commit(), called again, is 0, everything that would change the
- * set is -EAGAIN and set_rollback() does nothing. Without desc.rcu lookups see changes
+ * out is still held, and until set_commit(), called again, is 0, all changes by the control thread
+ * are -EAGAIN and set_rollback() does nothing. Without desc.rcu lookups see changes
  * at once. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
  * change, one for a flush. set_begin() on an open transaction is -EALREADY.
  */

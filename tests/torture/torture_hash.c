@@ -8,7 +8,8 @@
  * own data in a map. Of the groups ODD and EVEN, which transactions swap as a whole, a burst must
  * see the one or the other, never a mixture. Meanwhile the control thread grows and shrinks the
  * set, flushes and fills it again in a transaction, rolls back, lets elements expire, while workers
- * add and delete keys of their own from the packet path (but not in open transactions).
+ * add and delete keys of their own from the packet path, in open transactions too. What a worker
+ * has put in (BAN) or taken out stays so, whatever becomes of the transactions meanwhile.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,6 +35,9 @@ enum {
 	AT_EVEN = 0x30000000,
 	AT_CHURN = 0x40000000,
 	AT_UPDATER = 0x50000000,
+	AT_BAN = 0x60000000,
+	AT_BOTH = 0x70000000, /* changed by packets and by transactions */
+	BOTH = 64,
 };
 
 static double seconds = 1;
@@ -45,7 +49,6 @@ struct world {
 	bool map, stop;
 	uint64_t now;
 	uint32_t updaters;
-	pthread_rwlock_t changes; /* held for writing by transactions */
 	uint64_t lost, mixed, wrong, bursts;
 };
 
@@ -132,14 +135,10 @@ static void *updater(void *arg)
 		struct set_item item = {.lo = key, .data = a->map ? &n : NULL};
 		uint64_t now = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
 		key_of(a, n, key);
-		rcu_offline(w);
-		pthread_rwlock_rdlock(&a->changes);
-		rcu_online(w);
 		if (i % 5 < 3)
 			set_update(a->s, SET_UPDATE_REFRESH, &item, now, &e);
 		else
 			set_remove(a->s, key, now);
-		pthread_rwlock_unlock(&a->changes);
 		rcu_quiescent(w);
 	}
 	rcu_unregister(w);
@@ -152,12 +151,10 @@ static void end_transaction(struct world *a, bool commit)
 		assert_int_equal(set_commit(a->s, UINT64_MAX), 0);
 	else
 		set_rollback(a->s);
-	pthread_rwlock_unlock(&a->changes);
 }
 
 static void swap_groups(struct world *a, bool odd, bool commit)
 {
-	pthread_rwlock_wrlock(&a->changes);
 	assert_int_equal(set_begin(a->s), 0);
 	for (uint32_t i = 0; i < GROUP; i++) {
 		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
@@ -168,7 +165,6 @@ static void swap_groups(struct world *a, bool odd, bool commit)
 
 static void refill(struct world *a, bool odd, bool commit)
 {
-	pthread_rwlock_wrlock(&a->changes);
 	assert_int_equal(set_begin(a->s), 0);
 	assert_int_equal(set_flush(a->s, a->now), 0);
 	for (uint32_t i = 0; i < STAY; i++)
@@ -192,7 +188,6 @@ static void fight(unsigned len, bool map)
 
 	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &a.rcu), 0);
 	d.rcu = a.rcu;
-	pthread_rwlock_init(&a.changes, NULL);
 	assert_int_equal(set_new(&d, &a.s), 0);
 	for (uint32_t i = 0; i < STAY; i++)
 		assert_int_equal(change(&a, true, AT_STAY + i, SET_NEVER), 0);
@@ -226,7 +221,6 @@ static void fight(unsigned len, bool map)
 	assert_true(a.bursts > 0);
 	set_free(a.s);
 	rcu_free(a.rcu);
-	pthread_rwlock_destroy(&a.changes);
 }
 
 static void short_keys(void **state)
@@ -247,6 +241,140 @@ static void long_keys(void **state)
 static void long_keys_map(void **state)
 {
 	fight(36, true);
+}
+
+/* --- bans ----------------------------------------------------------------------------------- */
+
+struct banner {
+	struct world *a;
+	uint32_t first, n, lost, kept;
+};
+
+static bool there(struct world *a, uint32_t n)
+{
+	uint8_t key[SET_KEY_MAX];
+	uint64_t now = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
+
+	key_of(a, n, key);
+	return set_lookup(a->s, key, SET_KEY_MAX, 1, &now, NULL);
+}
+
+/* Adds keys; takes every third one out when four more have come. */
+static void *banner(void *arg)
+{
+	struct banner *b = arg;
+	struct world *a = b->a;
+	struct rcu_worker *w;
+	struct set_elem *e;
+	uint8_t key[SET_KEY_MAX];
+
+	if (rcu_register(a->rcu, "banner", &w))
+		abort();
+	for (uint32_t i = 0; i < 1U << 20 && !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i++) {
+		uint32_t n = b->first + i, both = AT_BOTH + i % BOTH;
+		struct set_item item = {
+			.lo = key, .data = a->map ? &n : NULL, .timeout_ns = SET_NEVER};
+		key_of(a, n, key);
+		if (set_update(a->s, SET_UPDATE_ADD, &item, 0, &e) != 1 || !there(a, n))
+			b->lost++;
+		key_of(a, n - 4, key);
+		if (i >= 4 && (i - 4) % 3 == 0 && (set_remove(a->s, key, 0) || there(a, n - 4)))
+			b->kept++;
+		n = both;
+		key_of(a, n, key);
+		if (i % 2)
+			set_update(a->s, SET_UPDATE_REFRESH, &item, 0, &e);
+		else
+			set_remove(a->s, key, 0);
+		b->n = i + 1;
+		rcu_quiescent(w);
+	}
+	rcu_unregister(w);
+	return NULL;
+}
+
+static void count_one(struct world *a, uint64_t *n)
+{
+	struct set_cursor *c;
+	struct set_view v;
+
+	assert_int_equal(set_cursor_open(a->s, SET_CURSOR_USER, NULL, a->now, &c), 0);
+	while (set_cursor_next(c, &v))
+		++*n;
+	set_cursor_close(c);
+}
+
+static void bans(unsigned len, bool map)
+{
+	struct world a = {.len = len, .map = map, .now = 1000};
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {(uint8_t)len},
+			     .data_len = map ? 4 : 0,
+			     .timeout = true,
+			     .timeout_ns = 500,
+			     .dynamic = true};
+	struct banner b[UPDATERS];
+	pthread_t t[UPDATERS];
+	uint64_t n = 0;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &a.rcu), 0);
+	d.rcu = a.rcu;
+	assert_int_equal(set_new(&d, &a.s), 0);
+	for (unsigned i = 0; i < UPDATERS; i++) {
+		b[i] = (struct banner){&a, AT_BAN + (i << 24), 0, 0, 0};
+		assert_int_equal(pthread_create(&t[i], NULL, banner, &b[i]), 0);
+	}
+	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND / 4);
+	for (unsigned round = 0; clock_now(NULL) < end || round < 10; round++) {
+		for (uint32_t i = 0; i < 100; i++)
+			change(&a, true, AT_CHURN + i, 100);
+		assert_int_equal(set_begin(a.s), 0);
+		for (uint32_t i = 0; i < 100; i++)
+			change(&a, i % 2, AT_CHURN + i, SET_NEVER);
+		for (uint32_t i = 0; i < BOTH; i++)
+			change(&a, (i + round) % 3, AT_BOTH + i, SET_NEVER);
+		if (round % 2)
+			assert_int_equal(set_commit(a.s, UINT64_MAX), 0);
+		else
+			set_rollback(a.s);
+		__atomic_fetch_add(&a.now, 100, __ATOMIC_RELAXED);
+		while (set_gc(a.s, a.now, 100))
+			;
+	}
+	__atomic_store_n(&a.stop, true, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < UPDATERS; i++) {
+		pthread_join(t[i], NULL);
+		assert_int_equal(b[i].lost, 0);
+		assert_int_equal(b[i].kept, 0);
+		for (uint32_t k = 0; k < b[i].n; k++)
+			assert_int_equal(there(&a, b[i].first + k), k % 3 || k + 4 >= b[i].n);
+	}
+	count_one(&a, &n);
+	assert_int_equal(set_count(a.s, a.now), n);
+	/* Both views are one again: nothing changes when the other is looked at. */
+	assert_int_equal(set_begin(a.s), 0);
+	assert_int_equal(set_count(a.s, a.now), n);
+	n = 0;
+	count_one(&a, &n);
+	assert_int_equal(set_count(a.s, a.now), n);
+	assert_int_equal(set_commit(a.s, UINT64_MAX), 0);
+	set_free(a.s);
+	rcu_free(a.rcu);
+}
+
+static void bans_short(void **state)
+{
+	bans(4, false);
+}
+
+static void bans_map(void **state)
+{
+	bans(4, true);
+}
+
+static void bans_long(void **state)
+{
+	bans(36, true);
 }
 
 /* --- size ----------------------------------------------------------------------------------- */
@@ -336,6 +464,11 @@ static void commit_deadline(void **state)
 	assert_int_equal(set_commit(s, clock_now(NULL) + SECOND / 100), -EAGAIN);
 	assert_int_equal(set_lookup(s, &b, 4, 1, &now, NULL), 1);
 	assert_int_equal(set_lookup(s, &a, 4, 1, &now, NULL), 0);
+	struct set_elem *e;
+	uint32_t c = 3;
+	struct set_item packet = {.lo = &c};
+	assert_int_equal(set_update(s, SET_UPDATE_ADD, &packet, 0, &e), 1);
+	assert_int_equal(set_lookup(s, &c, 4, 1, &now, NULL), 1);
 	assert_int_equal(set_add(s, &old, 0, 0, NULL), -EAGAIN);
 	assert_int_equal(set_delete(s, &new, 0), -EAGAIN);
 	assert_int_equal(set_flush(s, 0), -EAGAIN);
@@ -345,18 +478,67 @@ static void commit_deadline(void **state)
 	rcu_offline(w);
 	assert_int_equal(set_commit(s, UINT64_MAX), 0);
 	assert_int_equal(set_add(s, &old, 0, 0, NULL), 0);
-	assert_int_equal(set_count(s, 0), 2);
+	assert_int_equal(set_lookup(s, &c, 4, 1, &now, NULL), 1);
+	assert_int_equal(set_count(s, 0), 3);
 	rcu_unregister(w);
 	set_free(s);
+	rcu_free(rcu);
+}
+
+/* What packets do while a transaction is open that changes the same keys: step by step. */
+static void beside_transaction(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {4}, .dynamic = true, .size = 4};
+	uint32_t k[5] = {10, 11, 12, 13, 14};
+	uint64_t now = 0;
+	struct set_elem *e;
+	struct rcu *rcu;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &rcu), 0);
+	d.rcu = rcu;
+	for (unsigned commit = 0; commit < 2; commit++) {
+		struct set_item item[5];
+		struct set *s;
+
+		assert_int_equal(set_new(&d, &s), 0);
+		for (unsigned i = 0; i < 5; i++)
+			item[i] = (struct set_item){.lo = &k[i]};
+		assert_int_equal(set_add(s, &item[0], 0, 0, NULL), 0);
+		assert_int_equal(set_begin(s), 0);
+		assert_int_equal(set_delete(s, &item[0], 0), 0);
+		assert_int_equal(set_add(s, &item[1], 0, 0, NULL), 0);
+		assert_int_equal(set_add(s, &item[2], 0, 0, NULL), 0);
+		/* It is there still, and is taken out. */
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[0], 0, &e), 0);
+		assert_int_equal(set_remove(s, &k[0], 0), 0);
+		/* Packets do not see it yet: one adds it, too, and it shows. */
+		assert_int_equal(set_remove(s, &k[1], 0), -ENOENT);
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[1], 0, &e), 1);
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[1], 0, &e), 0);
+		assert_int_equal(set_lookup(s, k, 4, 31, (uint64_t[5]){0}, NULL), 2);
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[3], 0, &e), 1);
+		assert_int_equal(set_count(s, 0), 3);
+		if (commit)
+			assert_int_equal(set_commit(s, UINT64_MAX), 0);
+		else
+			set_rollback(s);
+		assert_int_equal(set_lookup(s, k, 4, 31, (uint64_t[5]){0}, NULL), commit ? 14 : 10);
+		assert_int_equal(set_count(s, 0), commit ? 3 : 2);
+		assert_int_equal(set_remove(s, &k[1], 0), 0);
+		assert_int_equal(set_lookup(s, &k[1], 4, 1, &now, NULL), 0);
+		set_free(s);
+	}
 	rcu_free(rcu);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_keys), cmocka_unit_test(short_keys_map),
-		cmocka_unit_test(long_keys),  cmocka_unit_test(long_keys_map),
-		cmocka_unit_test(exact_size), cmocka_unit_test(commit_deadline),
+		cmocka_unit_test(short_keys),	   cmocka_unit_test(short_keys_map),
+		cmocka_unit_test(long_keys),	   cmocka_unit_test(long_keys_map),
+		cmocka_unit_test(bans_short),	   cmocka_unit_test(bans_map),
+		cmocka_unit_test(bans_long),	   cmocka_unit_test(exact_size),
+		cmocka_unit_test(commit_deadline), cmocka_unit_test(beside_transaction),
 	};
 	if (argc > 1)
 		seconds = atof(argv[1]);

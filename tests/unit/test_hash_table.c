@@ -208,7 +208,7 @@ static void expire(struct world *w, unsigned budget)
 	unsigned steps = UINT32_MAX;
 	uint64_t due = hash_table_expired(w->t, w->now);
 
-	assert_int_equal(hash_table_expire(w->t, w->now, budget, &steps, gone, w),
+	assert_int_equal(hash_table_expire(w->t, w->now, budget, &steps, false, gone, w),
 			 MIN(due, budget));
 }
 
