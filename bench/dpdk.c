@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dpdk: begins DPDK's environment for peers that need it. */
+#include <errno.h>
 #include <sys/mman.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_memory.h>
 
+#undef container_of /* as ours */
 #include "bench.h"
+
+/* In the place of libc's: without it DPDK maps memory that the kernel can back by huge pages. */
+__attribute__((visibility("default"))) int memfd_create(const char *name, unsigned flags)
+{
+	errno = ENOSYS;
+	return -1;
+}
 
 /* What is there of DPDK's memory is to be huge pages, as our own may be. */
 static int advise(const struct rte_memseg_list *list, const struct rte_memseg *seg, size_t len,
