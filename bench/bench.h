@@ -69,6 +69,7 @@ void bench_load(void);
 void bench_interval(void);
 void bench_interval_map(void);
 void bench_concat(void);
+void bench_port(void);
 void bench_acl(const char *set); /* of classbench.h */
 void bench_context(void);
 void bench_eval_linear(void);

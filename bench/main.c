@@ -27,9 +27,10 @@ static const struct noun {
 	{"sets", "expiry", bench_expiry},      {"sets", "replace", bench_replace},
 	{"sets", "growth", bench_growth},      {"sets", "load", bench_load},
 	{"sets", "interval", bench_interval},  {"sets", "interval_map", bench_interval_map},
-	{"sets", "concat", bench_concat},      {"eval", "linear", bench_eval_linear},
-	{"eval", "few", bench_eval_few},       {"eval", "names", bench_eval_names},
-	{"eval", "change", bench_eval_change}, {"acl", "context", bench_context},
+	{"sets", "concat", bench_concat},      {"sets", "port", bench_port},
+	{"eval", "linear", bench_eval_linear}, {"eval", "few", bench_eval_few},
+	{"eval", "names", bench_eval_names},   {"eval", "change", bench_eval_change},
+	{"acl", "context", bench_context},
 };
 
 /* Of group "acl": sets of classbench.h. */
