@@ -75,7 +75,7 @@ static struct forest_range forest_range(const struct set *s, const uint8_t *lo, 
 
 static bool merging(const struct set *s)
 {
-	return s->desc.auto_merge && !s->desc.data_len;
+	return s->desc.auto_merge && s->desc.interval && !s->desc.data_len;
 }
 
 /* --- bare elements -------------------------------------------------------------------------- */
@@ -279,7 +279,10 @@ static int table_make(struct set *s, size_t more)
 	if (st->slots || s->key_len == 3 || s->key_len > 4 || elements_are_records(s) ||
 	    (s->key_len == 4 && st->n + more <= TREE_ALONE_MOST))
 		return 0;
-	struct filling f = {s, slot_table_new(s->key_len, merging(s), s->desc.rcu), 0};
+	enum slot_ranges ranges = !s->desc.interval ? SLOT_POINTS
+				  : merging(s)	    ? SLOT_OVERLAP
+						    : SLOT_APART;
+	struct filling f = {s, slot_table_new(s->key_len, ranges, s->desc.rcu), 0};
 	if (!f.t)
 		return -ENOMEM;
 	if (st->open)
@@ -403,7 +406,11 @@ static struct set_elem *interval_find(const struct set *s, const uint8_t *lo, co
 {
 	const struct slot_table *t = s->store.slots;
 	struct interval_entry in = entry_of(s, lo, hi, NULL);
+	struct set_elem *e;
 
+	if (!s->desc.interval &&
+	    (e = interval_tree_find(s->store.tree.root, words_of(s), &in.lo, &in.hi)))
+		return e;
 	if (t && slot_table_find(t, range_of(s, lo, hi)))
 		return bare_handle(range_of(s, lo, hi));
 	const struct interval_forest *f = s->store.forest;
@@ -426,6 +433,8 @@ static struct set_elem *view_match(const struct set *s, const struct interval_vi
 		return last_of(s, e,
 			       interval_forest_last_holding(v->forest, key_number(s, key), now));
 	if (!v->slots || !slot_table_last_holding(v->slots, v->root, key_number(s, key), &r))
+		return e;
+	if (e && !s->desc.interval)
 		return e;
 	if (e && merging(s)) {
 		struct slot_range outer = elem_range(s, e);
@@ -457,7 +466,7 @@ static struct set_elem *interval_conflict(const struct set *s, const uint8_t *lo
 {
 	struct set_elem *e = NULL;
 
-	if (merging(s))
+	if (merging(s) || !s->desc.interval)
 		return NULL;
 	if (s->store.slots)
 		slot_table_overlapping(s->store.slots, range_of(s, lo, hi), take_first_bare, &e);
@@ -508,7 +517,7 @@ static uint64_t interval_lookup(const struct set *s, const uint8_t *keys, size_t
 static int interval_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
 {
 	int err = interval_prepare(s);
-	if (!err)
+	if (!err && s->desc.interval)
 		err = interval_tree_reserve(&s->store.tree, words_of(s), n);
 	if (!err)
 		err = table_make(s, n);
@@ -517,6 +526,12 @@ static int interval_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi,
 	if (!err)
 		err = forest_reserve(s, lo, hi, n);
 	return err;
+}
+
+/* Few elements of a bitmap have memory of their own. */
+static int bitmap_reserve_record(struct set *s)
+{
+	return interval_tree_reserve(&s->store.tree, words_of(s), 1);
 }
 
 static int interval_reserve_take(struct set *s, struct set_elem *e, size_t n)
@@ -584,6 +599,7 @@ static void interval_remove(struct set *s, struct set_elem *e)
 }
 
 struct visit {
+	const struct set_store *st;
 	void (*fn)(void *ctx, struct set_elem *e);
 	void *ctx;
 };
@@ -591,21 +607,26 @@ struct visit {
 static int visit_bare(void *ctx, struct slot_range r)
 {
 	struct visit *v = ctx;
-	v->fn(v->ctx, bare_handle(r));
+	struct interval_key k = {{r.lo}};
+
+	/* Of a bitmap those of the tree are among them. */
+	if (r.lo != r.hi || !interval_tree_find(v->st->tree.root, 1, &k, &k))
+		v->fn(v->ctx, bare_handle(r));
 	return 0;
 }
 
 static void interval_each(const struct set_store *st, unsigned key_len,
 			  void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	struct visit v = {fn, ctx};
+	struct visit v = {st, fn, ctx};
 
-	interval_tree_each(st->tree.root, interval_words(key_len), fn, ctx);
-	if (st->forest)
-		interval_forest_each(interval_forest_root(st->forest), fn, ctx);
+	/* Before those go that are in the tree: fn may free them. */
 	if (st->slots)
 		slot_table_overlapping(st->slots, (struct slot_range){0, UINT32_MAX}, visit_bare,
 				       &v);
+	interval_tree_each(st->tree.root, interval_words(key_len), fn, ctx);
+	if (st->forest)
+		interval_forest_each(interval_forest_root(st->forest), fn, ctx);
 }
 
 static void interval_store_free(struct set_store *st, unsigned key_len)
@@ -665,6 +686,28 @@ const struct set_ops interval_set_ops = {
 	.lookup = interval_lookup,
 	.prepare = interval_prepare,
 	.reserve = interval_reserve,
+	.reserve_take = interval_reserve_take,
+	.insert = interval_insert,
+	.remove = interval_remove,
+	.begin = interval_begin,
+	.publish = interval_publish,
+	.revert = interval_revert,
+	.each = interval_each,
+	.store_free = interval_store_free,
+};
+
+/* Exact keys of 1 or 2 bytes that have nothing else. */
+const struct set_ops bitmap_set_ops = {
+	.name = "bitmap",
+	.bare = interval_bare,
+	.bare_keys = interval_bare_keys,
+	.find = interval_find,
+	.conflict = interval_conflict,
+	.match = interval_match,
+	.lookup = interval_lookup,
+	.prepare = interval_prepare,
+	.reserve = interval_reserve,
+	.reserve_record = bitmap_reserve_record,
 	.reserve_take = interval_reserve_take,
 	.insert = interval_insert,
 	.remove = interval_remove,

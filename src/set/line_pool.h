@@ -19,7 +19,7 @@ struct line_pool {
 	struct line_piece *kept; /* larger ones, by line_reserve() */
 	struct line_chunk *chunks;
 	size_t used; /* lines of the first chunk */
-	bool apart; /* every piece is the allocator's: then any thread may free() it */
+	bool apart;  /* every piece is the allocator's: then any thread may free() it */
 };
 
 void *line_alloc(struct line_pool *p, size_t lines);

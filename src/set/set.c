@@ -29,6 +29,14 @@ static int desc_check(const struct set_desc *d)
 	return d->dynamic && d->interval ? -EOPNOTSUPP : 0;
 }
 
+/* Nothing but short keys, and workers add none beside each other. */
+static bool bitmap_fits(const struct set *s)
+{
+	const struct set_desc *d = &s->desc;
+	return s->key_len <= 2 && !d->data_len && !d->timeout && !d->dynamic && !d->rcu &&
+	       !(d->ext_new && d->ext_ctx);
+}
+
 static void set_layout(struct set *s)
 {
 	const struct set_desc *d = &s->desc;
@@ -37,7 +45,7 @@ static void set_layout(struct set *s)
 	for (unsigned f = 0; f < d->n_fields; f++)
 		s->key_len += d->field_len[f];
 	s->prefix_len = MIN(s->key_len, 8);
-	s->ops = &hash_set_ops;
+	s->ops = bitmap_fits(s) ? &bitmap_set_ops : &hash_set_ops;
 	end = s->key_len;
 	if (d->interval) {
 		s->ops = d->n_fields == 1 ? &interval_set_ops : &concat_set_ops;
@@ -158,6 +166,9 @@ int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *da
 		*out = e;
 		return 0;
 	}
+	err = s->ops->reserve_record && lo ? s->ops->reserve_record(s) : 0;
+	if (err)
+		return err;
 	return elem_make(s, lo, hi, data, comment, template, now, out);
 }
 
@@ -557,7 +568,7 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
-	if (lo)
+	if (lo && s->store.table)
 		return hash_set_update(s, mode, item, t, now, out);
 	struct set_elem *e;
 	err = find_live(s, lo, hi, now, &e);
@@ -574,7 +585,12 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		*out = e;
 		return 0;
 	}
+	if (lo && is_full(s, now)) {
+		s->stats.full++;
+		return -ENFILE;
+	}
 	err = add_new(s, item, lo, hi, t, now, out);
+	show(s);
 	if (err)
 		return err;
 	s->stats.added++;

@@ -4,7 +4,7 @@
  *
  * A set holds elements: a key, or an inclusive range of keys, with optional data (a map), lifetime,
  * comment and state (counters and the like, opaque here). What a set is made of is told once, by a
- * struct set_desc; the kind behind it (hash, interval, concatenated ranges) follows from that.
+ * struct set_desc; the kind behind it (hash, bitmap, interval, concatenated ranges) follows from that.
  *
  * Keys are byte strings of one length a set. A key is the set's fields one after the other, packed,
  * each big-endian: memcmp() order is numeric order, field by field. Ranges of a concatenation are
@@ -92,7 +92,7 @@ int set_new(const struct set_desc *desc, struct set **out);
 void set_free(struct set *s);
 const struct set_desc *set_desc_of(const struct set *s);
 unsigned set_key_len(const struct set *s);
-const char *set_kind_name(const struct set *s); /* "hash", "interval", "concat" */
+const char *set_kind_name(const struct set *s); /* "hash", "bitmap", "interval", "concat" */
 
 /*
  * Changes what may be changed while elements are there: size, default timeout, gc interval.

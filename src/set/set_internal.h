@@ -117,6 +117,8 @@ struct set_ops {
 	int (*prepare)(struct set *s);
 	/* Makes room for n insertions of ranges within lo..hi. */
 	int (*reserve)(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n);
+	/* After reserve(), for an element with memory of its own. May be NULL. */
+	int (*reserve_record)(struct set *s);
 	/* Makes room for n removals of elements like e. May be NULL. */
 	int (*reserve_take)(struct set *s, struct set_elem *e, size_t n);
 	/* Cannot fail: room was reserved. */
@@ -136,7 +138,7 @@ struct set_ops {
 	void (*store_free)(struct set_store *st, unsigned key_len);
 };
 
-extern const struct set_ops hash_set_ops, interval_set_ops, concat_set_ops;
+extern const struct set_ops hash_set_ops, interval_set_ops, bitmap_set_ops, concat_set_ops;
 
 static inline uint8_t *elem_lo(struct set_elem *e)
 {

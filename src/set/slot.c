@@ -223,6 +223,27 @@ bool slot_has(uint64_t word, unsigned x)
 	return slot_form(word) == SLOT_BITS ? slot_bit(word, x) : bounds_below(word, x, true) & 1;
 }
 
+int slot_each(const struct slot_pool *p, uint64_t word, int (*fn)(void *ctx, unsigned x), void *ctx)
+{
+	int stop = 0;
+
+	if (!slot_leaf(word))
+		return 0;
+	if (slot_form(word) == SLOT_BITS) {
+		const uint64_t *bits = slot_leaf(word);
+		for (unsigned w = 0; w <= p->last / 64; w++)
+			for (uint64_t rest = bits[w]; rest && !stop; rest &= rest - 1)
+				stop = fn(ctx, w * 64 + (unsigned)__builtin_ctzll(rest));
+		return stop;
+	}
+	const uint16_t *v = leaf_bounds(word);
+	for (size_t i = 0, n = slot_count(word); i < n; i += 2)
+		for (unsigned x = v[i], end = i + 1 < n ? v[i + 1] : SLOT_MAX + 1U;
+		     x < end && !stop; x++)
+			stop = fn(ctx, x);
+	return stop;
+}
+
 /* --- changes -------------------------------------------------------------------------------- */
 
 void slot_edit_begin(struct slot_edit *e, struct slot_pool *p, uint64_t *word)

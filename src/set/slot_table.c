@@ -44,7 +44,7 @@ static inline size_t root_size(const struct slot_table *t)
 	return sizeof(struct slot_root) + table_pages(t) * sizeof(page_word);
 }
 
-struct slot_table *slot_table_new(unsigned key_len, bool overlap, bool readers)
+struct slot_table *slot_table_new(unsigned key_len, enum slot_ranges ranges, bool readers)
 {
 	struct slot_table *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -52,7 +52,8 @@ struct slot_table *slot_table_new(unsigned key_len, bool overlap, bool readers)
 	t->ops = best_ops();
 	t->key_len = key_len;
 	t->page_slots = key_len == 4 ? PAGE_SLOTS : 1;
-	t->overlap = overlap;
+	t->overlap = ranges == SLOT_OVERLAP;
+	t->points = ranges == SLOT_POINTS;
 	t->pool.last = key_len == 1 ? 255 : SLOT_MAX;
 	t->pool.many = key_len == 4;
 	t->pool.lines.apart = readers;
@@ -380,6 +381,8 @@ static int inner_reserve(struct slot_table *t, uint32_t x, size_t more)
 
 bool slot_table_find(const struct slot_table *t, struct slot_range r)
 {
+	if (t->points)
+		return r.lo == r.hi && slot_table_has(t, t->root, r.lo);
 	if (!slot_table_is_inner(t, r) || !page_of(t->root, r.lo))
 		return false;
 	struct slot_at at = slot_at(t, r.lo);
@@ -396,6 +399,10 @@ bool slot_table_find(const struct slot_table *t, struct slot_range r)
 bool slot_table_last_holding(const struct slot_table *t, const struct slot_root *root, uint32_t x,
 			     struct slot_range *out)
 {
+	if (t->points) {
+		*out = (struct slot_range){x, x};
+		return slot_table_has(t, root, x);
+	}
 	const struct slot_inner *in = inner_of(t, root, x);
 
 	for (uint32_t i = inner_begun(in, x); i--;) {
@@ -428,11 +435,29 @@ static int overlapping_in_slot(const struct slot_table *t, const struct slot_inn
 	return 0;
 }
 
+struct points {
+	struct slot_range r;
+	int (*fn)(void *ctx, struct slot_range r);
+	void *ctx;
+};
+
+static int point_tell(void *ctx, unsigned x)
+{
+	struct points *p = ctx;
+	return x < p->r.lo || x > p->r.hi ? 0 : p->fn(p->ctx, (struct slot_range){x, x});
+}
+
 int slot_table_overlapping(const struct slot_table *t, struct slot_range r,
 			   int (*fn)(void *ctx, struct slot_range r), void *ctx)
 {
+	struct points points = {r, fn, ctx};
 	uint64_t x = r.lo;
 	int stop = 0;
+
+	if (t->points)
+		return page_of(t->root, 0)
+			       ? slot_each(&t->pool, *slot_at(t, 0).word, point_tell, &points)
+			       : 0;
 
 	if (t->key_len < 4)
 		r.hi = MIN(r.hi, t->pool.last);
@@ -532,7 +557,7 @@ static int slot_prepare(struct slot_table *t, uint32_t x, size_t more, size_t ed
 		return err;
 	struct slot_at at = slot_at(t, x);
 	uint64_t gone;
-	err = inner_reserve(t, x, more);
+	err = t->points ? 0 : inner_reserve(t, x, more);
 	if (!err)
 		err = slot_reserve(&t->pool, at.word, ranges_in(at) + more, edits, &gone);
 	if (!err)
@@ -635,6 +660,10 @@ void slot_table_drop(struct slot_table *t, struct slot_range r, const struct slo
 
 void slot_table_put(struct slot_table *t, struct slot_range r)
 {
+	if (t->points) {
+		slot_table_add(t, r);
+		return;
+	}
 	struct slot_inner *in = inner_of(t, t->root, r.lo);
 	uint32_t i = inner_below(in, pack(r));
 
@@ -646,6 +675,10 @@ void slot_table_put(struct slot_table *t, struct slot_range r)
 
 void slot_table_take(struct slot_table *t, struct slot_range r, const struct slot_others *others)
 {
+	if (t->points) {
+		slot_table_drop(t, r, others);
+		return;
+	}
 	struct slot_inner **at = slot_at(t, r.lo).inner, *in = *at;
 	uint32_t i = inner_below(in, pack(r));
 

@@ -11,9 +11,10 @@
  *  - outer ones, that the caller keeps: slot_table_add() and slot_table_drop();
  *  - inner ones, within one slot and not all of it, kept here as 4 bytes each, sorted by their
  *    first number and then the wider first.
- * Where ranges may lie over each other, what is left of the union when one goes is found by looking
- * at the others in its slots: slot_table_drop() and slot_table_take() ask the caller for outer
- * ones.
+ * Of single numbers that do not, with keys of 1 or 2 bytes, inner ones are nowhere but in the
+ * union: the table is a bitmap. Which numbers of that are outer ones its user knows. Where ranges
+ * may lie over each other, what is left of the union when one goes is found by looking at the
+ * others in its slots: slot_table_drop() and slot_table_take() ask the caller for outer ones.
  *
  * Versions: between slot_table_begin() and commit or revert a change copies the pages, leaves and
  * inner ranges that it touches, if they are not copied yet, and lookups in the root before
@@ -48,10 +49,15 @@ struct slot_others {
 };
 
 /*
- * key_len: 1, 2 or 4; NULL if there is no memory. overlap: ranges may lie over each other. readers:
- * there are some besides the one thread, all changes are within versions.
+ * key_len: 1, 2 or 4; NULL if there is no memory. readers: there are some besides the one thread,
+ * all changes are within versions.
  */
-struct slot_table *slot_table_new(unsigned key_len, bool overlap, bool readers);
+enum slot_ranges {
+	SLOT_APART,
+	SLOT_OVERLAP, /* ranges may lie over each other */
+	SLOT_POINTS,  /* they are single numbers; key_len is 1 or 2 */
+};
+struct slot_table *slot_table_new(unsigned key_len, enum slot_ranges ranges, bool readers);
 void slot_table_free(struct slot_table *t);
 
 /* Room for n more ranges that begin where this one does, or in the slot where it ends. */
@@ -74,6 +80,7 @@ void slot_part_add(struct slot_part *part, struct slot_range r);
 
 /* --- inner ranges --------------------------------------------------------------------------- */
 
+/* In a table of points outer ones count too here: each has the caller to tell apart. */
 bool slot_table_find(const struct slot_table *t, struct slot_range r);
 /* The last in order that holds x; false if none does. */
 bool slot_table_last_holding(const struct slot_table *t, const struct slot_root *root, uint32_t x,
@@ -91,6 +98,5 @@ const struct slot_root *slot_table_root(const struct slot_table *t);
 uint64_t slot_table_lookup(const struct slot_table *t, const struct slot_root *root,
 			   const uint8_t *keys, size_t stride, uint64_t mask);
 bool slot_table_has(const struct slot_table *t, const struct slot_root *root, uint32_t x);
-
 
 #endif

@@ -55,7 +55,7 @@ struct slot_table_ops {
 struct slot_table {
 	const struct slot_table_ops *ops;
 	unsigned key_len, page_slots;
-	bool overlap, open;
+	bool overlap, points, open;
 	struct slot_pool pool;
 	uint64_t stamp;
 	struct slot_root *root, *base; /* base: of the version before the open one */

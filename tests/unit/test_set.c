@@ -91,10 +91,16 @@ static void descs(void **state)
 	set_free(NULL);
 
 	struct set_desc kinds[] = {{.n_fields = 2, .field_len = {4, 2}},
+				   {.n_fields = 1, .field_len = {2}},
+				   {.n_fields = 2, .field_len = {1, 1}},
+				   {.n_fields = 1, .field_len = {2}, .timeout = true},
+				   {.n_fields = 1, .field_len = {2}, .data_len = 4},
+				   {.n_fields = 1, .field_len = {2}, .dynamic = true},
 				   {.n_fields = 1, .field_len = {16}, .interval = true},
 				   {.n_fields = 2, .field_len = {4, 2}, .interval = true}};
-	static const char *const names[] = {"hash", "interval", "concat"};
-	static const unsigned lens[] = {6, 16, 6};
+	static const char *const names[] = {"hash", "bitmap", "bitmap",	  "hash",
+					    "hash", "hash",   "interval", "concat"};
+	static const unsigned lens[] = {6, 2, 2, 2, 2, 2, 16, 6};
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
 		s = make(kinds[i]);
 		assert_string_equal(set_kind_name(s), names[i]);

@@ -345,6 +345,7 @@ static void step(struct run *r)
 		break;
 	default:
 		item.data = r->m->desc.data_len ? &data : NULL;
+		item.comment = rnd(8) || model_merges(r->m) ? NULL : "c";
 		random_lifetime(r, &item);
 		assert_int_equal(set_add(r->s, &item, flags, r->now, NULL),
 				 model_add(r->m, &item, flags, r->now));
@@ -407,6 +408,15 @@ static void hash_map(void **state)
 		(struct set_desc){
 			.n_fields = 3, .field_len = {4, 2, 16}, .data_len = 4, .timeout = true},
 		5, 1, STEPS, 1);
+}
+
+static void bitmap(void **state)
+{
+	run((struct set_desc){.n_fields = 1, .field_len = {1}}, 256, 1, STEPS, 1);
+	run((struct set_desc){.n_fields = 2, .field_len = {1, 1}, .size = 20}, 30, 1, STEPS, 1);
+	/* One and two lines, bits, and back. */
+	run((struct set_desc){.n_fields = 1, .field_len = {2}}, 60, 1, STEPS, 1);
+	run((struct set_desc){.n_fields = 1, .field_len = {2}}, 3000, 1, 20000, 40);
 }
 
 static void interval(void **state)
@@ -511,10 +521,11 @@ static void large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hash),	      cmocka_unit_test(hash_map),
-		cmocka_unit_test(interval),   cmocka_unit_test(interval_map),
-		cmocka_unit_test(auto_merge), cmocka_unit_test(concat),
-		cmocka_unit_test(forest),     cmocka_unit_test(large),
+		cmocka_unit_test(hash),		cmocka_unit_test(hash_map),
+		cmocka_unit_test(bitmap),	cmocka_unit_test(interval),
+		cmocka_unit_test(interval_map), cmocka_unit_test(auto_merge),
+		cmocka_unit_test(concat),	cmocka_unit_test(forest),
+		cmocka_unit_test(large),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

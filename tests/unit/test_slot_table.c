@@ -207,7 +207,7 @@ static void run(struct run r, unsigned steps)
 		*heap = r;
 		rng = seed * 0x9e3779b97f4a7c15;
 		heap->shrink = seed == 1;
-		heap->t = slot_table_new(r.key_len, r.overlap, false);
+		heap->t = slot_table_new(r.key_len, r.overlap ? SLOT_OVERLAP : SLOT_APART, false);
 		/* Up, then about level, then down. */
 		for (unsigned i = 0; i < steps; i++) {
 			unsigned of_ten = i < steps / 2 ? 9 : i < 3 * (steps / 4) ? 5 : 1;
@@ -258,7 +258,7 @@ static void addresses(void **state)
 
 static void no_room(void **state)
 {
-	struct slot_table *t = slot_table_new(4, false, false);
+	struct slot_table *t = slot_table_new(4, SLOT_APART, false);
 	struct slot_range inner = {0x0a000001, 0x0a000005}, outer = {0x0a000005, 0x0b123456};
 
 	no_memory = true;
