@@ -72,6 +72,18 @@ TAMIS_API void tamis_acls_abort(struct tamis_acls *a);
 TAMIS_API void tamis_acls_fragments_set(struct tamis_acls *a, bool match);
 TAMIS_API bool tamis_acls_fragments(const struct tamis_acls *a);
 
+/*
+ * What changes took out and workers may be looking at still: it is bounded, a change waits, and
+ * then is -EAGAIN, while there are more than 4,096 pieces or 64 MiB. All 0 without a clock.
+ */
+struct tamis_acls_deferred {
+	uint64_t pieces, bytes;		  /* now */
+	uint64_t pieces_peak, bytes_peak; /* most ever */
+	uint64_t freed;			  /* pieces, ever */
+	uint64_t waits, refused;	  /* changes that had to wait; that gave up */
+};
+TAMIS_API void tamis_acls_deferred(const struct tamis_acls *a, struct tamis_acls_deferred *out);
+
 /* --- ACLs --------------------------------------------------------------------------------- */
 
 enum tamis_acl_action {

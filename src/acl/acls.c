@@ -214,6 +214,16 @@ static void transaction_end(struct tamis_acls *a, bool commit)
 	a->touched.n = 0;
 }
 
+void tamis_acls_deferred(const struct tamis_acls *a, struct tamis_acls_deferred *out)
+{
+	struct rcu_stats st = {0};
+
+	if (a->rcu)
+		rcu_stats_read(a->rcu, &st);
+	*out = (struct tamis_acls_deferred){st.entries, st.bytes, st.entries_peak, st.bytes_peak,
+					    st.freed,	st.waits, st.refused};
+}
+
 /* Frees what may be freed, and waits if there is too much of it. */
 static int admit(struct tamis_acls *a)
 {

@@ -502,6 +502,50 @@ static void broken_transaction(void **state)
 	world_end(&x);
 }
 
+static uint64_t ticks(void *arg)
+{
+	return *(uint64_t *)arg += 1000000;
+}
+
+/* What a worker that is never quiet keeps is counted, and goes when it is. */
+static void deferred(void **state)
+{
+	uint64_t now = 0;
+	struct tamis_acls_config config = {.clock = ticks, .arg = &now, .wait_ns = 1000000};
+	struct tamis_acl_rule r[2] = {rule4(TAMIS_ACL_PERMIT, 1, 32, 2, 32),
+				      rule4(TAMIS_ACL_DENY, 3, 32, 4, 32)};
+	struct tamis_acls_deferred d;
+	uint32_t index = TAMIS_ACL_NEW;
+	struct world x;
+	int err = 0;
+
+	world_begin(&x);
+	tamis_acls_deferred(x.acls, &d);
+	assert_true(!d.pieces && !d.bytes && !d.freed && !d.waits && !d.refused);
+	world_end(&x);
+	assert_int_equal(tamis_acls_new(&config, &x.acls), 0);
+	assert_int_equal(tamis_acl_context_new(x.acls, &x.ctx), 0);
+	assert_int_equal(tamis_acl_worker_new(x.acls, "w", &x.w), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &index, NULL, r, 1), 0);
+	assert_int_equal(tamis_acl_context_insert(x.ctx, index, TAMIS_ACL_END), 0);
+	for (unsigned i = 0; !err && i < 20000; i++)
+		err = tamis_acl_put(x.acls, &index, NULL, &r[i % 2], 1);
+	assert_int_equal(err, -EAGAIN);
+	tamis_acls_deferred(x.acls, &d);
+	assert_true(d.pieces > 0 && d.bytes > 0 && d.waits > 0);
+	assert_true(d.pieces <= d.pieces_peak && d.bytes <= d.bytes_peak);
+	assert_int_equal(d.refused, 1);
+	uint64_t freed = d.freed, pieces = d.pieces;
+	for (unsigned i = 0; err && i < 3; i++) {
+		tamis_acl_quiescent(x.w);
+		err = tamis_acl_put(x.acls, &index, NULL, &r[0], 1);
+	}
+	assert_int_equal(err, 0);
+	tamis_acls_deferred(x.acls, &d);
+	assert_true(d.pieces < pieces && d.freed > freed);
+	world_end(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +557,7 @@ int main(void)
 		cmocka_unit_test(same_as_fresh),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(broken_transaction),
+		cmocka_unit_test(deferred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
