@@ -49,13 +49,16 @@ static inline void fetch_cells(const struct hash_table *t, const struct hash_seg
 	}
 }
 
-static inline void fetch_bucket(uint64_t entry, uint64_t at, bool cells)
+static inline const struct hash_bucket *fetch_bucket(uint64_t entry, uint64_t at, bool cells)
 {
 	struct hash_segment *seg = entry_segment(entry);
+	const struct hash_bucket *home =
+		&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))];
 
-	__builtin_prefetch(&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))]);
+	__builtin_prefetch(home);
 	if (cells)
 		__builtin_prefetch(seg);
+	return home;
 }
 
 static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
@@ -65,6 +68,7 @@ static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t s
 	unsigned shift = LOAD_ACQUIRE(&t->read_shift), len = t->key_len;
 	struct hash_place place[64];
 	uint64_t entry[64], parts = 0, more = 0, found = 0, check = 0;
+	const struct hash_bucket *home[64];
 	uint32_t slots[64];
 	bool cells = t->key_size || LOAD(&t->columns);
 
@@ -80,20 +84,18 @@ static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t s
 			__builtin_prefetch(part_entry(root, entry[i], place[i].at));
 			parts |= 1ULL << i;
 		} else {
-			fetch_bucket(entry[i], place[i].at, cells);
+			home[i] = fetch_bucket(entry[i], place[i].at, cells);
 		}
 	}
 	for (; parts; parts &= parts - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(parts);
 		entry[i] = LOAD_ACQUIRE(part_entry(root, entry[i], place[i].at));
-		fetch_bucket(entry[i], place[i].at, cells);
+		home[i] = fetch_bucket(entry[i], place[i].at, cells);
 	}
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		struct hash_segment *seg = entry_segment(entry[i]);
-		unsigned b = home_of(place[i].at, entry[i] >> ENTRY_SHIFT);
-		uint32_t head = LOAD_ACQUIRE(&seg->bucket[b].head);
-		uint32_t m = COMPARE(&seg->bucket[b], place[i].tag) & head >> shift & VIEW_BITS;
+		uint32_t head = LOAD_ACQUIRE(&home[i]->head);
+		uint32_t m = COMPARE(home[i], place[i].tag) & head >> shift & VIEW_BITS;
 		/* Columns made by now: an element that has cells says so before it shows. */
 		bool simple = !t->key_size && !LOAD(&t->columns);
 		slots[i] = m;
@@ -101,8 +103,10 @@ static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t s
 		if (m && simple) {
 			found |= 1ULL << i;
 			if (hit)
-				hit[i] = elem_of_key(t, seg, 0, place[i].tag);
+				hit[i] = elem_of_key(t, entry_segment(entry[i]), 0, place[i].tag);
 		} else if (m) {
+			struct hash_segment *seg = entry_segment(entry[i]);
+			unsigned b = (unsigned)(home[i] - seg->bucket);
 			check |= 1ULL << i;
 			fetch_cells(t, seg, b * SLOTS + (unsigned)__builtin_ctz(m));
 		}

@@ -11,7 +11,6 @@
 enum {
 	KEYS_LEAST = 1 << 17, /* below, what is left over of a region is not worth it */
 	DEPTH_MOST = 40,
-	BUCKETS_MOST = BUCKETS_MAX * 15 / 16, /* some room for what chance adds */
 };
 
 static void free_all(struct hash_segment **seg, size_t n)
@@ -76,7 +75,7 @@ int hash_table_reserve(struct hash_table *t, uint64_t n)
 	if (n < KEYS_LEAST || LOAD(&t->count))
 		return 0;
 	while ((n_buckets = buckets_for((unsigned)MIN(n >> depth, (uint64_t)UINT16_MAX))) >
-		       BUCKETS_MOST &&
+		       BUCKETS_MAX &&
 	       depth < DEPTH_MOST)
 		depth++;
 	struct hash_segment *old = only_segment(t);
