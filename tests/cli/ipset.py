@@ -325,6 +325,19 @@ def restore_that_goes_wrong():
 
 
 @test
+def first_wrong_line_is_named():
+    for lines, number, said in ((["add a 1.1.1.1", "add a 1.1.1.1", "add a nonsense"], 3, "it's already added"),
+                                (["add a 1.1.1.1", "add a nonsense", "add a 1.1.1.1"], 3, "cannot parse nonsense"),
+                                (["add a 1.1.1.1"] * 2 + ["list"], 3, "it's already added"),
+                                (["add a 1.1.1.1", "test a 1.1.1.1", "add a 1.1.1.1"], 4, "it's already added"),
+                                (["add a 1.1.1.1", "flush a", "add a 1.1.1.1", "add a 0.0.0.0"], 5, "Null-valued"),
+                                ([f"add a 1.1.1.{i % 40}" for i in range(41)], 42, "it's already added"),
+                                (["create b hash:ip", "add a 1.1.1.1", "add b 1.1.1.1", "add a 1.1.1.1", "x"], 5, "it's already added")):
+        err = ipset("restore", stdin="create a hash:ip\n" + "\n".join(lines), status=1)[1]
+        assert f"Error in line {number}: " in err and said in err, (lines, err)
+
+
+@test
 def ranges_that_go_wrong():
     ipset("restore", stdin="create a hash:ip maxelem 20\nadd a 10.0.0.5\n")
     ipset("add", "a", "10.0.0.0/29", status=1)

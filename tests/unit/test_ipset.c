@@ -279,6 +279,84 @@ static void test_taken_back(void **state)
 	ipset_free(s);
 }
 
+/* Nearly what restores are made of, with one wrong line now and then. */
+static void lines_random(char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (unsigned n = 1 + dice(120); n; n--) {
+		unsigned host = dice(2000) + 1;
+
+		if (dice(12) == 0)
+			line_random(text + at, len - at);
+		else if (dice(150) == 0)
+			snprintf(text + at, len - at, "add a 10.0.0.256\n");
+		else
+			snprintf(text + at, len - at, "%sadd %c 10.0.%u.%u%s\n",
+				 dice(3) ? "" : "-exist ", dice(9) ? 'a' : 'b', host >> 8,
+				 host & 0xff, dice(4) ? "" : " comment \"x\"");
+		at += strlen(text + at);
+	}
+}
+
+/* A restore does what its lines do one by one, up to the one that fails, which it names. */
+static void test_whole_is_its_lines(void **state)
+{
+	char text[TEXT * 4], copy[TEXT * 4], *save;
+	unsigned failed = 0, done = 0;
+
+	(void)state;
+	dice_state = 4;
+	for (unsigned i = 0; i < 1500; i++) {
+		struct strbuf out = STRBUF_INIT, messages = STRBUF_INIT;
+		struct ipset_restore_options o = {.now = second};
+		struct ipset *whole, *lines;
+		unsigned wrong = 0, number = 0, said = 0;
+		char *before, *after, *want;
+
+		assert_int_equal(ipset_new(&whole), 0);
+		assert_int_equal(ipset_new(&lines), 0);
+		assert_int_equal(restore(whole, second, begin), 0);
+		assert_int_equal(restore(lines, second, begin), 0);
+		if (i % 2) {
+			assert_int_equal(line(whole, second, "create m hash:ip forceadd"), 0);
+			assert_int_equal(line(lines, second, "create m hash:ip forceadd"), 0);
+		}
+		lines_random(text, sizeof(text));
+		strcpy(copy, text);
+		before = state_of(whole, second);
+		for (char *l = strtok_r(copy, "\n", &save); l && !wrong;
+		     l = strtok_r(NULL, "\n", &save)) {
+			number++;
+			if (restore(lines, second, l))
+				wrong = number;
+		}
+		assert_int_equal(
+			!ipset_restore_text(whole, text, strlen(text), &o, &out, &messages, NULL),
+			!wrong);
+		after = state_of(whole, second);
+		want = state_of(lines, second);
+		assert_string_equal(after, wrong ? before : want);
+		if (wrong) {
+			const char *place = strstr(strbuf_str(&messages), "Error in line ");
+
+			assert_non_null(place);
+			assert_int_equal(sscanf(place, "Error in line %u", &said), 1);
+			assert_int_equal(said, wrong);
+		}
+		failed += !!wrong;
+		done += !wrong;
+		free(before);
+		free(after);
+		free(want);
+		ipset_free(whole);
+		ipset_free(lines);
+		strbuf_free(&out);
+		strbuf_free(&messages);
+	}
+	assert_true(failed > 100 && done > 100);
+}
+
 /* A list that was made before its members goes after them; so does one that was destroyed. */
 static void test_list_taken_back(void **state)
 {
@@ -491,7 +569,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_random),	cmocka_unit_test(test_nets_random),
 		cmocka_unit_test(test_taken_back),	cmocka_unit_test(test_list_taken_back),
 		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
-		cmocka_unit_test(test_public),
+		cmocka_unit_test(test_public),		cmocka_unit_test(test_whole_is_its_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
