@@ -208,7 +208,8 @@ static int line_parse(struct ipset *s, const struct ipset_body *b, char *text, s
 		range = b->type->ranges >> l->n & 1 || b->type->dims[l->n] == DIM_PORT ||
 			b->type->dims[l->n] == DIM_PLAIN_PORT;
 		err = ipset_part_parse(s, b, l->n, range, part[l->n], &l->part[l->n]);
-		ipset_part_begin(&l->part[l->n]);
+		if (!err)
+			ipset_part_begin(&l->part[l->n]);
 	}
 	return err;
 }
