@@ -100,6 +100,7 @@ static int interface_add(void *arg, const struct tamis_interface_acls *from)
 		f->acls[0] = from->macip;
 		f->permitted = from->macip_permitted.packets;
 		f->denied = from->macip_denied.packets;
+		f->unmatched = from->macip_unmatched.packets;
 	}
 	for (unsigned d = 0; d < 2; d++) {
 		const struct tamis_acl_context *ctx = from->dir[d].context;

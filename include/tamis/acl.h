@@ -314,9 +314,10 @@ struct tamis_interface_acls {
 		struct tamis_count session;	      /* of a flow that permit+reflect began */
 		struct tamis_count unmatched;	      /* denied, since no entry matched */
 		struct tamis_count ethertype_denied;
-	} dir[2];	/* by enum tamis_acl_direction */
-	uint32_t macip; /* TAMIS_ACL_END: none */
-	struct tamis_count macip_permitted, macip_denied;
+	} dir[2];					  /* by enum tamis_acl_direction */
+	uint32_t macip;					  /* TAMIS_ACL_END: none */
+	struct tamis_count macip_permitted, macip_denied; /* by entries */
+	struct tamis_count macip_unmatched;
 };
 TAMIS_API int tamis_interface_acls_each(const struct tamis *t,
 					int (*fn)(void *arg, const struct tamis_interface_acls *i),

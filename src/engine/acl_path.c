@@ -26,7 +26,7 @@ struct iface {
 	uint32_t index;
 	struct face face[2];
 	uint32_t macip;
-	struct tamis_count macip_permitted, macip_denied;
+	struct tamis_count macip_permitted, macip_denied, macip_unmatched;
 };
 
 struct acl_path {
@@ -249,7 +249,8 @@ static burst_mask macip_run(struct acl_path *p, struct iface *f, const struct bu
 			permitted |= UINT64_C(1) << i;
 	}
 	count_all(&f->macip_permitted, b, permitted);
-	count_all(&f->macip_denied, b, ether & ~permitted);
+	count_all(&f->macip_denied, b, known & ~permitted);
+	count_all(&f->macip_unmatched, b, ether & ~known);
 	return ether & ~permitted;
 }
 
@@ -510,7 +511,8 @@ int tamis_interface_acls_each(const struct tamis *t,
 						   .index = f->index,
 						   .macip = f->macip,
 						   .macip_permitted = f->macip_permitted,
-						   .macip_denied = f->macip_denied};
+						   .macip_denied = f->macip_denied,
+						   .macip_unmatched = f->macip_unmatched};
 
 		for (unsigned d = 0; d < 2; d++) {
 			const struct face *from = &f->face[d];
