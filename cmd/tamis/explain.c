@@ -184,5 +184,6 @@ const struct command command_explain = {
 	.summary = "-f RULES: says what became of each rule, and what it costs",
 	.help = explain_help,
 	.bit = 8,
+	.only_rules = true,
 	.run = explain_run,
 };

@@ -115,6 +115,11 @@ static int load_file(struct tamis *t, const struct options *o, const char *path,
 	if (err && !messages)
 		complain("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
 			 strerror(-err));
+	/* nft's words do not say where a set would have to be. */
+	if (err && messages && o->ipsets.n && strstr(messages, "No such file or directory"))
+		complain("sets of --ipset are in table inet global, for rules there%s",
+			 again ? "; a reload takes them away, unless its ruleset declares them"
+			       : "");
 	free(output);
 	free(messages);
 	return err ? err : written;

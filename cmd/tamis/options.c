@@ -25,7 +25,7 @@ enum { CHECK = 1, LIST = 2, REPLAY = 4, EXPLAIN = 8, EVERY = 15 };
 	X("load", OPT_LOAD, required_argument, EVERY)                                              \
 	X("reload", OPT_RELOAD, required_argument, REPLAY)                                         \
 	X("skip-bad", OPT_SKIP_BAD, no_argument, EVERY)                                            \
-	X("json", 'j', no_argument, LIST | REPLAY | EXPLAIN)                                               \
+	X("json", 'j', no_argument, LIST | REPLAY | EXPLAIN)                                       \
 	X("handle", 'a', no_argument, LIST)                                                        \
 	X("numeric", 'n', no_argument, LIST)                                                       \
 	X("stateless", 's', no_argument, LIST)                                                     \
@@ -237,7 +237,7 @@ static const char *options_wrong(const struct command *c, const struct options *
 {
 	unsigned n_stdin = 0;
 
-	if (!o->rules.n && !o->acls.n && !(o->ipsets.n && !c->takes_input))
+	if (!o->rules.n && (c->only_rules || (!o->acls.n && !(o->ipsets.n && !c->takes_input))))
 		return "no ruleset: give one with -f FILE";
 	if (o->skip_bad && !o->lists.n)
 		return "--skip-bad is about lists: give one with --load";

@@ -20,9 +20,9 @@ struct text_list {
 
 struct options {
 	struct text_list rules, defines, includes, locals;
-	struct text_list ipsets; /* restore files */
-	struct text_list lists;	 /* "family table set=FILE" */
-	struct text_list acls;	 /* files in VPP's language */
+	struct text_list ipsets;  /* restore files */
+	struct text_list lists;	  /* "family table set=FILE" */
+	struct text_list acls;	  /* files in VPP's language */
 	struct text_list reloads; /* "N=FILE" */
 	const char *input;	  /* the capture */
 	const char *accepted, *dropped, *log;
@@ -40,11 +40,13 @@ struct command {
 	const char *help; /* usage, options, examples */
 	unsigned bit;	  /* its place in the table of options */
 	bool takes_input;
+	bool only_rules;		     /* nothing to do without a ruleset */
 	int (*run)(const struct options *o); /* the exit status */
 	int (*words)(int argc, char **argv); /* instead: one with a language of its own */
 };
 
-extern const struct command command_check, command_explain, command_ipset, command_list, command_replay;
+extern const struct command command_check, command_explain, command_ipset, command_list,
+	command_replay;
 
 /*
  * Reads argv, whose first word is the command's name. True: run the command. False: all is said,

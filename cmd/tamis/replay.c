@@ -316,10 +316,20 @@ static void limits_tell(const struct replay *r)
 	if (totals.too_deep)
 		complain("%" PRIu64 " packets dropped: jumps more than 16 deep", totals.too_deep);
 	if (totals.no_interface)
-		complain("%" PRIu64
-			 " packets met no ACL: the capture does not say where they were "
+		complain("%" PRIu64 " packets met no ACL: the capture does not say where they were "
 			 "seen, give --iif and --oif",
 			 totals.no_interface);
+}
+
+/* Reloads for which the capture has too few packets. */
+static void reloads_tell(const struct replay *r)
+{
+	uint64_t n = capture_packets(r->capture);
+
+	for (size_t i = 0; i < r->o->reloads.n; i++)
+		if (strtoull(r->o->reloads.items[i], NULL, 10) > n)
+			complain("--reload %s: never done, the capture has %" PRIu64 " packets",
+				 r->o->reloads.items[i], n);
 }
 
 static int replay(struct replay *r)
@@ -338,6 +348,7 @@ static int replay(struct replay *r)
 	end = capture_end(r->capture);
 	fputs(capture_warnings(r->capture), stderr);
 	limits_tell(r);
+	reloads_tell(r);
 	unvisited_tell(r->engine, r->o);
 	if (r->select && !r->selected)
 		complain("no packet matched --trace=%s", r->o->trace_expr);
@@ -378,9 +389,10 @@ static const char replay_help[] =
 	"\n"
 	"Ruleset:\n"
 	"  -f, --file RULES         a ruleset in nft's language or its JSON form\n" LOAD_HELP
-	"      --reload N=FILE          after N packets FILE takes the place of the ruleset; sets "
+	"      --reload N=FILE      after N packets FILE takes the place of the ruleset; sets "
 	"that\n"
-	"                           are declared the same keep what they hold; may be repeated\n"
+	"                           are declared the same keep what they hold, rules count anew;\n"
+	"                           may be repeated\n"
 	"Way of the packets:\n"
 	"      --path PATH          input, forward, output, bridge, or auto (the default): input "
 	"for\n"

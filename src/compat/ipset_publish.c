@@ -443,9 +443,9 @@ static int set_publish(struct publish *p)
 			err = items_each(p, b, 0, item_check);
 	}
 	if (!err && !fits) {
-		strbuf_printf(p->messages,
-			      "%s: list %s is left out: its members are not of one type\n",
-			      p->prefix, p->set->name);
+		strbuf_printf(p->messages, "%s: list %s is left out: %s\n", p->prefix, p->set->name,
+			      b->members.n ? "its members are not of one type"
+					   : "it has no members");
 		return 0;
 	}
 	if (!err)

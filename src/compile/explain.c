@@ -372,7 +372,7 @@ static struct explained_rule fate_of(struct explaining *x, const struct known *k
 
 	if (k->rc.fate == FATE_NEVER) {
 		e.fate = TAMIS_FATE_NEVER;
-		e.why = "compares what no packet has a value for, or what is never so";
+		e.why = "compares what only a kernel knows, or what is never so";
 		return e;
 	}
 	if (x->p->classifier && k->rule->classified) {

@@ -314,6 +314,8 @@ def reload_in_the_middle():
         holds(refound < found < known and rest < packets, f"{refound}, {found}, {known}")
     same(seen("-f", "seen.nft", "--reload", "2=seen.nft", "--reload", "1=seen.nft", "--reload", "1000000=nowhere.nft")[0]["elements"],
          whole["elements"])
+    same(tamis("replay", "-q", "-f", "seen.nft", "--reload", "98=nowhere.nft", "--reload", "97=seen.nft", CAPTURE)[1].splitlines()[-1],
+         "tamis: --reload 98=nowhere.nft: never done, the capture has 97 packets")
     for text in ("x=seen.nft", "0=seen.nft", "=seen.nft", "5=", "5", "-1=seen.nft"):
         same(tamis("replay", "-f", "seen.nft", "--reload", text, CAPTURE, status=1)[1].splitlines()[0],
              f"tamis: --reload {text}: not PACKET=FILE")
@@ -808,6 +810,30 @@ def json_takes_any_byte_of_a_comment():
         got = json.loads(tamis(*args)[0])
         rules = got["rules"] if "rules" in got else got["chains"][0]["rules"]
         same([r["rule"] for r in rules], ['meta mark 0x00000001 comment "\u00ff\u00fe"'])
+
+
+@test
+def ipset_list_without_members():
+    written("empty.ipset", b"create l list:set\n")
+    same(tamis("check", "--ipset", "empty.ipset")[1], "empty.ipset: list l is left out: it has no members\n")
+
+
+@test
+def ipset_sets_elsewhere():
+    """Rules of another table, and those after a reload, do not find the sets: what is said tells why."""
+    written("one.ipset", b"create x hash:ip\nadd x 192.0.2.1\n")
+    chain = "chain c { type filter hook input priority 0; ip saddr @x drop; }; }\n"
+    written("here.nft", ("table inet global { " + chain).encode())
+    written("there.nft", ("table inet filter { " + chain).encode())
+    where = "tamis: sets of --ipset are in table inet global, for rules there"
+    same(tamis("check", "--ipset", "one.ipset", "-f", "there.nft", status=1)[1].splitlines()[-1], where)
+    same(tamis("replay", "-q", "--ipset", "one.ipset", "-f", "here.nft", "--reload", "9=here.nft", CAPTURE,
+               status=1)[1].splitlines()[-1], where + "; a reload takes them away, unless its ruleset declares them")
+
+
+@test
+def explain_wants_rules():
+    same(tamis("explain", "--acl", ACLS, status=1)[1].splitlines()[0], "tamis: no ruleset: give one with -f FILE")
 
 
 @test
