@@ -72,12 +72,22 @@ def installed():
         assert {os.path.basename(f) for f in found if "/include/" in f} == set(os.listdir(PUBLIC))
         env = {**os.environ, "PKG_CONFIG_PATH": folder + os.path.dirname(pc[0]), "PKG_CONFIG_SYSROOT_DIR": folder}
         flags = shlex.split(run("pkg-config", "--cflags", "--libs", "tamis", env=env))
-        program = os.path.join(folder, "filter")
-        run(*CC, os.path.join(ROOT, "examples", "filter.c"), "-o", program, "-Wall", "-Wextra", "-Werror", *flags,
-            *sanitizer_flags())
         libdir = next(f[2:] for f in flags if f.startswith("-L"))
-        text = run(program, os.path.join(ROOT, "examples", "firewall.nft"),
-                   env={**os.environ, "LD_LIBRARY_PATH": libdir})
+
+        def example(name, *args):
+            program = os.path.join(folder, name)
+            run(*CC, os.path.join(ROOT, "examples", name + ".c"), "-o", program, "-Wall", "-Wextra", "-Werror", *flags,
+                *sanitizer_flags())
+            return run(program, *args, env={**os.environ, "LD_LIBRARY_PATH": libdir})
+
+        text = example("sets")
+        assert text == ("198.51.100.1 of ipset's set: dropped\n198.51.100.17, its exception: accepted\n"
+                        "203.0.113.7, banned, after a reload: dropped\n"), text
+        text = example("acls")
+        assert text == ("port 443: permitted by ACL 1\nport 22: denied by ACL 0\nport 8080: denied, no entry matches\n"
+                        "port 443: permitted by ACL 1\nport 22: denied by ACL 0\nport 8080: permitted by ACL 1\n"
+                        "ACL 0, entry 0: 2 packets\nACL 1, entry 0: 2 packets\nACL 1, entry 1: 1 packets\n"), text
+        text = example("filter", os.path.join(ROOT, "examples", "firewall.nft"))
         assert text == ("packet 0: accepted\npacket 1: dropped\n"
                         '1 filter input: ip saddr @blocklist counter name "blocked" drop\n'
                         "1 filter input: tcp dport { 80, 443 } accept\n"), text
