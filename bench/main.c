@@ -288,6 +288,26 @@ const char *bench_tamis(void)
 	return program;
 }
 
+static int usage(void)
+{
+	const char *group = "";
+
+	fprintf(stderr, "usage: tamis-bench [--json] [--tamis PROGRAM] sets|eval|acl [NOUN ...]\n"
+			"PROGRAM is a tamis whose loads are timed. Without a NOUN all of the group "
+			"are run:");
+	for (unsigned i = 0; i < ARRAY_SIZE(nouns); i++) {
+		if (strcmp(group, nouns[i].group)) {
+			group = nouns[i].group;
+			fprintf(stderr, "\n  %-5s", group);
+		}
+		fprintf(stderr, " %s", nouns[i].name);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(acl_sets); i++)
+		fprintf(stderr, "%s %s", i % 6 ? "" : "\n       ", acl_sets[i]);
+	fprintf(stderr, "\n");
+	return 1;
+}
+
 static bool asked_for(const char *group, const char *name, int argc, char **argv)
 {
 	if (strcmp(group, argv[0]))
@@ -326,11 +346,8 @@ int main(int argc, char **argv)
 			bench_acl(acl_sets[i]);
 			ran++;
 		}
-	if (!ran) {
-		fprintf(stderr, "usage: tamis-bench [--json] [--tamis PROGRAM] sets|eval|acl "
-				"[NOUN ...]\n");
-		return 1;
-	}
+	if (!ran)
+		return usage();
 	show_targets();
 	return 0;
 }
