@@ -4,7 +4,8 @@
  *
  * A set holds elements: a key, or an inclusive range of keys, with optional data (a map), lifetime,
  * comment and state (counters and the like, opaque here). What a set is made of is told once, by a
- * struct set_desc; the kind behind it (hash, bitmap, interval, concatenated ranges) follows from that.
+ * struct set_desc; the kind behind it (hash, bitmap, interval, concatenated ranges) follows from
+ * that.
  *
  * Keys are byte strings of one length a set. A key is the set's fields one after the other, packed,
  * each big-endian: memcmp() order is numeric order, field by field. Ranges of a concatenation are
