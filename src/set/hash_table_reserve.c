@@ -74,6 +74,7 @@ int hash_table_reserve(struct hash_table *t, uint64_t n)
 
 	if (n < KEYS_LEAST || LOAD(&t->count))
 		return 0;
+	n += n / 8; /* few keys are then not at home, and a lookup is one line for nearly all */
 	while ((n_buckets = buckets_for((unsigned)MIN(n >> depth, (uint64_t)UINT16_MAX))) >
 		       BUCKETS_MAX &&
 	       depth < DEPTH_MOST)
