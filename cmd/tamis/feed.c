@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/strbuf.h"
+
 _Static_assert((int)BURST_MAX == (int)TAMIS_BURST_MAX, "a read fills a burst");
 _Static_assert((int)LINK_EN10MB == (int)TAMIS_LINK_ETHERNET &&
 		       (int)LINK_RAW == (int)TAMIS_LINK_RAW &&
@@ -34,6 +36,21 @@ void feed_free(struct feed *f)
 	*f = (struct feed){0};
 }
 
+/* A name of a capture's interface: of its control characters none comes to logs and terminals. */
+static int device_find(struct tamis *engine, const char *name, uint32_t *out)
+{
+	struct strbuf shown = STRBUF_INIT;
+	int err;
+
+	strbuf_puts(&shown, name);
+	strbuf_mask(&shown, 0);
+	err = strbuf_error(&shown);
+	if (!err)
+		err = tamis_interface_find(engine, strbuf_str(&shown), out);
+	strbuf_free(&shown);
+	return err;
+}
+
 static int devices_update(struct feed *f, const struct capture *c)
 {
 	uint32_t n = capture_interfaces(c);
@@ -47,7 +64,7 @@ static int devices_update(struct feed *f, const struct capture *c)
 	f->dev = dev;
 	for (; f->n_dev < n; f->n_dev++) {
 		const char *name = capture_interface(c, f->n_dev)->name;
-		int err = name ? tamis_interface_find(f->engine, name, &dev[f->n_dev]) : -EINVAL;
+		int err = name ? device_find(f->engine, name, &dev[f->n_dev]) : -EINVAL;
 
 		if (err == -ENOMEM)
 			return err;

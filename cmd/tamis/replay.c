@@ -38,7 +38,8 @@ struct replay {
 	int trace_fd, log_fd; /* log_fd -1: none */
 	uint64_t selected;    /* packets that matched the expression */
 	struct progress progress;
-	struct strbuf message; /* of the capture's functions */
+	struct strbuf message;	    /* of the capture's functions */
+	uint64_t n_early, early_ns; /* packets that are earlier than one before them, by up to */
 	uint64_t now, elapsed_ns, begin_ns;
 };
 
@@ -204,7 +205,11 @@ static int burst_judge(struct replay *r)
 	r->elapsed_ns += clock_ns() - begin;
 	r->trace.base += r->packets->n;
 	for (unsigned i = 0; i < r->packets->n; i++) {
-		r->now = MAX(r->now, r->packets->time[i]);
+		uint64_t time = r->packets->time[i];
+
+		r->n_early += time < r->now;
+		r->early_ns = MAX(r->early_ns, time < r->now ? r->now - time : 0);
+		r->now = MAX(r->now, time);
 		r->packets->data[i] = tamis_burst_data(r->feed.burst, i);
 	}
 	return err ? complain_error(NULL, err) : 0;
@@ -332,6 +337,14 @@ static void reloads_tell(const struct replay *r)
 				 r->o->reloads.items[i], n);
 }
 
+static void times_tell(const struct replay *r)
+{
+	if (r->n_early)
+		complain("%" PRIu64 " packets are up to %" PRIu64 ".%06" PRIu64
+			 " s earlier than one before them: they count as at its time",
+			 r->n_early, r->early_ns / 1000000000, r->early_ns % 1000000000 / 1000);
+}
+
 static int replay(struct replay *r)
 {
 	enum capture_end end;
@@ -349,6 +362,7 @@ static int replay(struct replay *r)
 	fputs(capture_warnings(r->capture), stderr);
 	limits_tell(r);
 	reloads_tell(r);
+	times_tell(r);
 	unvisited_tell(r->engine, r->o);
 	if (r->select && !r->selected)
 		complain("no packet matched --trace=%s", r->o->trace_expr);

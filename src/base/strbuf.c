@@ -76,6 +76,13 @@ void strbuf_add_latin1(struct strbuf *b, const char *p, size_t len)
 	}
 }
 
+void strbuf_mask(struct strbuf *b, size_t from)
+{
+	for (size_t i = from; i < b->len; i++)
+		if ((unsigned char)b->data[i] < ' ' || b->data[i] == 0x7f)
+			b->data[i] = '?';
+}
+
 void strbuf_truncate(struct strbuf *b, size_t len)
 {
 	if (len < b->len) {

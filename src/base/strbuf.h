@@ -26,6 +26,8 @@ void strbuf_puts(struct strbuf *b, const char *s);
 /* Bytes that are taken as Latin-1, in UTF-8: what JSON takes of a text that is none. */
 void strbuf_add_latin1(struct strbuf *b, const char *p, size_t len);
 void strbuf_putc(struct strbuf *b, char c);
+/* Control characters behind the first `from` bytes become '?': files must not steer a terminal. */
+void strbuf_mask(struct strbuf *b, size_t from);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap);
 /* Cuts the string back to len bytes, len at most b->len. */

@@ -11,15 +11,24 @@
 
 enum { NAME_MAX_BYTES = 63, SAID_WORDS = 3 };
 
+static void say(struct vpp *v, const char *kind, const char *fmt, va_list ap)
+{
+	size_t from;
+
+	strbuf_printf(v->messages, "%s: %s in line %u: ", v->file, kind, v->line);
+	from = v->messages->len;
+	strbuf_vprintf(v->messages, fmt, ap);
+	strbuf_mask(v->messages, from);
+	strbuf_putc(v->messages, '\n');
+}
+
 int vpp_fail(struct vpp *v, const char *fmt, ...)
 {
 	va_list ap;
 
-	strbuf_printf(v->messages, "%s: Error in line %u: ", v->file, v->line);
 	va_start(ap, fmt);
-	strbuf_vprintf(v->messages, fmt, ap);
+	say(v, "Error", fmt, ap);
 	va_end(ap);
-	strbuf_putc(v->messages, '\n');
 	return -EINVAL;
 }
 
@@ -27,11 +36,9 @@ void vpp_warn(struct vpp *v, const char *fmt, ...)
 {
 	va_list ap;
 
-	strbuf_printf(v->messages, "%s: Warning in line %u: ", v->file, v->line);
 	va_start(ap, fmt);
-	strbuf_vprintf(v->messages, fmt, ap);
+	say(v, "Warning", fmt, ap);
 	va_end(ap);
-	strbuf_putc(v->messages, '\n');
 }
 
 /* --- words ---------------------------------------------------------------------------------- */
@@ -410,6 +417,7 @@ static int pass_over(struct vpp *v)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		strbuf_printf(&said, "%s%.*s", i ? " " : "", (int)w[i].len, w[i].text);
+	strbuf_mask(&said, 0);
 	v->first_passed = v->line;
 	strncpy(v->passed, strbuf_str(&said), sizeof(v->passed) - 1);
 	int err = strbuf_error(&said);

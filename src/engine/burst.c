@@ -90,6 +90,19 @@ static bool is_local(void *arg, const struct burst *b, unsigned i, bool source)
 	return local_has(&tb->engine->local, b, i, source);
 }
 
+/*
+ * The kernel's clock does not go back: a packet that is earlier than one before it counts as at
+ * that one's time. Else what a set still holds of a time that has passed would depend on the
+ * bursts.
+ */
+static void times_order(struct tamis_burst *b)
+{
+	uint64_t now = b->engine->now;
+
+	for (unsigned i = 0; i < b->b.n; i++)
+		b->b.time[i] = now = MAX(now, b->b.time[i]);
+}
+
 /* Each packet's path, and the interfaces that it has on it. */
 static void paths_choose(struct tamis_burst *b)
 {
@@ -242,6 +255,7 @@ int tamis_burst_run(struct tamis_burst *b)
 
 	if (!b->b.n)
 		return 0;
+	times_order(b);
 	burst_parse(&b->b);
 	paths_choose(b);
 	b->result = (struct eval_result){0};

@@ -1013,6 +1013,52 @@ def pcapng(name, interface, packets):
     return written(name, data)
 
 
+def timed_pcap(name, packets):
+    """A pcap file of Ethernet packets, each with its time in seconds."""
+    data = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    for at, p in packets:
+        data += struct.pack("<IIII", int(at), round(at % 1 * 1e6), len(p), len(p)) + p
+    return written(name, data)
+
+
+@test
+def times_that_go_back():
+    """What of a time that has passed is still there does not depend on where bursts end."""
+    p = packets_of(CAPTURE)[8]
+    other = p[:6] + b"\x02\0\0\0\0\x77" + p[12:]
+    timed_pcap("back.pcap", [(1000, p), (5000, other), (1000.5, p), (1000.25, p), (5012, p), (5030, p)])
+    written("back.nft", b"""table inet t {
+	set s { type ether_addr; flags dynamic, timeout; timeout 10s; }
+	chain f { type filter hook forward priority 0; ether saddr @s drop; add @s { ether saddr }; }
+}
+""")
+    same(report("-f", "back.nft", "back.pcap")["dropped"], 1)
+    for at in "12345":
+        same(report("-f", "back.nft", "--reload", f"{at}=back.nft", "back.pcap")["dropped"], 1)
+    same(tamis("replay", "-q", "-f", "back.nft", "back.pcap")[1],
+         "tamis: 2 packets are up to 3999.750000 s earlier than one before them: they count as at its time\n")
+
+
+@test
+def nothing_steers_a_terminal():
+    """Names of a capture's interfaces and words of ACLs that are no text."""
+    pcapng("forged.pcapng", b"e0\x1b[2J\nforged", packets_of(CAPTURE)[:20])
+    written("log.nft", b"""table inet t {
+	chain f { type filter hook forward priority 0; iifname "e0?[2J?forged" log prefix "seen "; }
+}
+""")
+    out, err = tamis("replay", "-f", "log.nft", "--trace", "--log", "forged.log", "forged.pcapng")
+    with open("forged.log") as lines:
+        log = lines.read()
+    holds("seen IN=e0?[2J?forged " in log, log)
+    for text in (out, err, log):
+        holds("\x1b" not in text and "\nforged" not in text, text)
+    for line in ("set acl-plugin acl \x1b[2J", "set acl-plugin interface a \x07 acl 0", "x\x1b[2J\x7f y"):
+        written("bell.acl", line.encode())
+        err = tamis("replay", "--acl", "bell.acl", CAPTURE, status=line[0] == "s")[1]
+        holds("?" in err and not set(err) & set("\x1b\x07\x7f"), err)
+
+
 @test
 def interface_names_of_pcapng():
     pcapng("if.pcapng", b"wan0", packets_of(CAPTURE)[:20])
