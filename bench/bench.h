@@ -71,6 +71,7 @@ void bench_interval_map(void);
 void bench_concat(void);
 void bench_port(void);
 void bench_acl(const char *set); /* of classbench.h */
+void bench_overlap(void);
 void bench_context(void);
 void bench_eval_linear(void);
 void bench_eval_few(void);

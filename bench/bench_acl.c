@@ -314,3 +314,91 @@ void bench_acl(const char *name)
 	free(on_random);
 	cb_free(&s);
 }
+
+/* --- rules that overlap ------------------------------------------------------------------------
+ */
+
+static uint32_t random_below(uint64_t *seed, uint32_t n)
+{
+	return (uint32_t)(bench_random(seed) % n);
+}
+
+static void random_range(uint64_t *seed, uint16_t range[2])
+{
+	uint32_t a = random_below(seed, 65536), b = random_below(seed, 65536);
+	range[0] = (uint16_t)MIN(a, b);
+	range[1] = (uint16_t)MAX(a, b);
+}
+
+/* A rule that says nothing but the protocol and what one of the cases says. */
+static struct cb_rule overlapping(unsigned kind, uint64_t *seed)
+{
+	struct cb_rule r = {
+		.sport = {0, 65535}, .dport = {0, 65535}, .proto = 6, .proto_mask = 0xff};
+
+	if (kind < 3)
+		random_range(seed, r.dport);
+	if (kind == 1)
+		random_range(seed, r.sport);
+	if (kind == 2)
+		r.sport[0] = r.sport[1] = (uint16_t)random_below(seed, 65536);
+	if (kind == 3) {
+		r.slen = (uint8_t)random_below(seed, 33);
+		r.dlen = (uint8_t)random_below(seed, 33);
+		r.saddr = r.slen ? 0x0a000000 >> (32 - r.slen) << (32 - r.slen) : 0;
+		r.daddr = r.dlen ? 0xc0a80000 >> (32 - r.dlen) << (32 - r.dlen) : 0;
+	}
+	return r;
+}
+
+static struct cb_key overlapped_key(unsigned kind, uint64_t *seed)
+{
+	struct cb_key k = {.sport = (uint16_t)random_below(seed, 65536),
+			   .dport = (uint16_t)random_below(seed, 65536),
+			   .proto = 6};
+	if (kind == 3) {
+		k.saddr = 0x0a000000 ^ (uint32_t)bench_random(seed) >> random_below(seed, 32);
+		k.daddr = 0xc0a80000 ^ (uint32_t)bench_random(seed) >> random_below(seed, 32);
+	}
+	return k;
+}
+
+/* What lookups cost among rules that only ranges of ports, or pairs of nested prefixes, tell apart.
+ */
+void bench_overlap(void)
+{
+	enum { KEYS = 2048, ROUNDS = 15 };
+	static const char *const names[] = {"dport ranges", "ranges of both ports",
+					    "sport, dport range", "nested prefixes"};
+	static struct cb_key keys[KEYS];
+	static uint32_t first[KEYS];
+
+	for (unsigned kind = 0; kind < ARRAY_SIZE(names); kind++)
+		for (unsigned n = 100; n <= 10000; n *= 10) {
+			struct cb_rule *rules = calloc(n, sizeof(*rules));
+			struct cb_set s = {.n = n, .n_keys = KEYS, .rules = rules, .keys = keys};
+			double ns[ROUNDS];
+			char name[32];
+			uint64_t seed = n + kind;
+
+			snprintf(name, sizeof(name), "%u %s", n, names[kind]);
+			s.name = name;
+			for (unsigned i = 0; i < n; i++)
+				rules[i] = overlapping(kind, &seed);
+			for (unsigned i = 0; i < KEYS; i++)
+				keys[i] = overlapped_key(kind, &seed);
+			uint64_t start = bench_now();
+			struct handle *h = build(rules, n);
+			bench_row(name, "build, a rule", ours.name,
+				  (double)(bench_now() - start) / 1e3 / n, "us");
+			bench_row(name, "bytes a rule", ours.name, (double)bytes(h) / n, "bytes");
+			uint32_t *want = oracle(&s, keys, KEYS);
+			compare(&s, &ours, h, keys, want, KEYS, "answers");
+			for (unsigned i = 0; i < ROUNDS; i++)
+				ns[i] = turn(&s, &ours, h, first);
+			bench_runs(name, "lookup, bursts of 64", ours.name, ns, ROUNDS, "ns");
+			free(want);
+			free(rules);
+			drop(h);
+		}
+}

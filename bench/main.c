@@ -30,7 +30,7 @@ static const struct noun {
 	{"sets", "concat", bench_concat},      {"sets", "port", bench_port},
 	{"eval", "linear", bench_eval_linear}, {"eval", "few", bench_eval_few},
 	{"eval", "names", bench_eval_names},   {"eval", "change", bench_eval_change},
-	{"acl", "context", bench_context},
+	{"acl", "context", bench_context},     {"acl", "overlap", bench_overlap},
 };
 
 /* Of group "acl": sets of classbench.h. */

@@ -23,9 +23,10 @@
  * one at a time. The control thread is not a worker then. A lookup sees all of a change or nothing.
  *
  * Functions that can fail return 0 or a negative errno: -EINVAL for a rule that is none, -ENOENT
- * for an index or entry that is not there, -EDQUOT beyond a limit, -ENOMEM, and from all changes
- * -EAGAIN when readers have kept too much memory for config.wait_ns. *out is untouched then, and
- * everything as it was.
+ * for an index or entry that is not there, -EDQUOT beyond a limit, -E2BIG beyond what rules of one
+ * ACL may overlap (see struct tamis_acls_config), -ENOMEM, and from all changes -EAGAIN when
+ *readers have kept too much memory for config.wait_ns. *out is untouched then, and everything as it
+ *was.
  */
 #ifndef TAMIS_PUBLIC_ACL_H
 #define TAMIS_PUBLIC_ACL_H
@@ -46,9 +47,36 @@ struct tamis_acls_config {
 	void *arg;
 	uint64_t wait_ns;     /* how long a change waits at most; 0: one second */
 	uint32_t max_entries; /* of all ACLs together; 0: TAMIS_ACL_ENTRIES_MAX */
+	/*
+	 * What one ACL, or one context for its small ACLs together, may take of lookups and memory
+	 * with rules that overlap one another; 0: the defaults below. A change beyond fails with
+	 * -E2BIG, for that ACL or context alone.
+	 *
+	 * max_overlap: entries that differ and that no bit of an address, port or protocol tells
+	 * apart: a lookup may have to look at them one after the other, eight at a time.
+	 * max_places: places that entries take in tables, beside 16 for each.
+	 */
+	uint32_t max_overlap;
+	uint32_t max_places;
 };
 
-enum { TAMIS_ACL_ENTRIES_MAX = 1 << 24, TAMIS_ACL_INDEX_MAX = (1 << 24) - 1 };
+enum {
+	TAMIS_ACL_ENTRIES_MAX = 1 << 24,
+	TAMIS_ACL_INDEX_MAX = (1 << 24) - 1,
+	TAMIS_ACL_OVERLAP_DEFAULT = 4096,   /* at least 16, at most TAMIS_ACL_ENTRIES_MAX */
+	TAMIS_ACL_PLACES_DEFAULT = 1 << 22, /* at most 1 << 26 */
+	TAMIS_ACL_OVERLAP_MIN = 16,
+	TAMIS_ACL_PLACES_MAX = 1 << 26,
+};
+
+/* Counted since tamis_acls_new(). */
+struct tamis_acls_stats {
+	uint32_t entries;	  /* now */
+	uint64_t refused_entries; /* changes beyond max_entries or an index */
+	uint64_t refused_overlap; /* beyond max_overlap or max_places */
+	uint64_t refused_memory;  /* -ENOMEM */
+};
+TAMIS_API void tamis_acls_stats_get(const struct tamis_acls *a, struct tamis_acls_stats *out);
 
 /* config may be NULL: all 0. */
 TAMIS_API int tamis_acls_new(const struct tamis_acls_config *config, struct tamis_acls **out);
@@ -57,8 +85,9 @@ TAMIS_API void tamis_acls_free(struct tamis_acls *a);
 
 /*
  * Changes between tamis_acls_begin() and tamis_acls_commit() become visible at once; without these
- * two each change is one of its own. After a change failed with -ENOMEM, -EDQUOT or -EAGAIN inside,
- * commit fails with that too, and everything is as before begin. -EBUSY: one is open already.
+ * two each change is one of its own. After a change failed with -ENOMEM, -EDQUOT, -E2BIG or -EAGAIN
+ * inside, commit fails with that too, and everything is as before begin. -EBUSY: one is open
+ * already.
  */
 TAMIS_API int tamis_acls_begin(struct tamis_acls *a);
 TAMIS_API int tamis_acls_commit(struct tamis_acls *a);

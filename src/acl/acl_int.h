@@ -177,6 +177,8 @@ struct tamis_acls {
 	struct tamis_acl_worker *workers;
 	struct acl_count **gone; /* what workers that are gone counted */
 
+	struct tamis_acls_stats stats;
+
 	bool open; /* tamis_acls_begin() */
 	int broken;
 	VEC(struct undo) undo;

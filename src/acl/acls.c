@@ -29,7 +29,16 @@ int tamis_acls_new(const struct tamis_acls_config *config, struct tamis_acls **o
 		a->config.wait_ns = default_wait_ns;
 	if (!a->config.max_entries)
 		a->config.max_entries = TAMIS_ACL_ENTRIES_MAX;
-	err = a->config.max_entries > TAMIS_ACL_ENTRIES_MAX ? -EINVAL : 0;
+	if (!a->config.max_overlap)
+		a->config.max_overlap = TAMIS_ACL_OVERLAP_DEFAULT;
+	if (!a->config.max_places)
+		a->config.max_places = TAMIS_ACL_PLACES_DEFAULT;
+	err = a->config.max_entries > TAMIS_ACL_ENTRIES_MAX ||
+			      a->config.max_overlap < TAMIS_ACL_OVERLAP_MIN ||
+			      a->config.max_overlap > TAMIS_ACL_ENTRIES_MAX ||
+			      a->config.max_places > TAMIS_ACL_PLACES_MAX
+		      ? -EINVAL
+		      : 0;
 	if (!err && a->config.clock)
 		err = rcu_new(&(struct rcu_config){.clock = a->config.clock, .ctx = a->config.arg},
 			      &a->rcu);
@@ -224,6 +233,21 @@ void tamis_acls_deferred(const struct tamis_acls *a, struct tamis_acls_deferred 
 					    st.freed,	st.waits, st.refused};
 }
 
+/* Counts what is refused; returns err. */
+static int tell(struct tamis_acls *a, int err)
+{
+	a->stats.refused_entries += err == -EDQUOT;
+	a->stats.refused_overlap += err == -E2BIG;
+	a->stats.refused_memory += err == -ENOMEM;
+	return err;
+}
+
+void tamis_acls_stats_get(const struct tamis_acls *a, struct tamis_acls_stats *out)
+{
+	*out = a->stats;
+	out->entries = a->n_entries;
+}
+
 /* Frees what may be freed, and waits if there is too much of it. */
 static int admit(struct tamis_acls *a)
 {
@@ -240,6 +264,7 @@ int acl_step_begin(struct tamis_acls *a)
 
 int acl_step_end(struct tamis_acls *a, int err)
 {
+	tell(a, err);
 	if (!a->open)
 		transaction_end(a, !err);
 	else if (err)
@@ -249,6 +274,7 @@ int acl_step_end(struct tamis_acls *a, int err)
 
 int acl_step_refuse(struct tamis_acls *a, int err)
 {
+	tell(a, err);
 	if (a->open && !a->broken && (err == -ENOMEM || err == -EDQUOT))
 		a->broken = err;
 	return err;

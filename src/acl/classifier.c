@@ -82,6 +82,10 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	c->config = *config;
 	if (!c->config.max_entries)
 		c->config.max_entries = CLS_ENTRIES_DEFAULT;
+	if (!c->config.max_places)
+		c->config.max_places = CLS_PLACES_DEFAULT;
+	if (!c->config.max_chain)
+		c->config.max_chain = CLS_ENTRIES_MAX;
 	if (!c->config.version)
 		c->config.version = &c->own_version;
 	c->ops = cls_ops_best();
@@ -238,6 +242,15 @@ static void bound_lower(struct classifier *c, struct cls_root *root, const struc
 
 /* --- changes --------------------------------------------------------------------------------- */
 
+enum { PLACES_AN_ENTRY = 16 };
+
+/* Are there more places taken than entries of a policy may have? A leaf counts as full. */
+static bool places_taken(const struct classifier *c)
+{
+	uint64_t leaves = (uint64_t)c->leaves[0].in_use + c->leaves[1].in_use;
+	return leaves * CLS_LANES > (uint64_t)c->n * PLACES_AN_ENTRY + c->config.max_places;
+}
+
 static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
 {
 	struct cls_side *s = &c->side[side];
@@ -253,8 +266,9 @@ static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
 		return -ENOMEM;
 	/* First the bound: who finds the entry must not have left out its root. */
 	bound_lower(c, &s->root[r], &item);
-	if (cls_table_insert(c, s->ipv4, &s->root[r].table, &item, 0))
-		return -ENOMEM;
+	int err = cls_table_insert(c, s->ipv4, &s->root[r].table, &item, 0);
+	if (err)
+		return err;
 	if (side)
 		e->rule.root6 = r & 7;
 	else
@@ -290,6 +304,10 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 		return -EDQUOT;
 	if (rule && cls_rule_check(rule))
 		return -EINVAL;
+	if (rule && places_taken(c)) {
+		c->refused++;
+		return -E2BIG;
+	}
 	unsigned words = rule ? cls_rule_words(rule) : 0;
 	if (cls_retire_prepare(c))
 		return -ENOMEM;
@@ -385,7 +403,7 @@ static void survey(void *ctx, struct cls_shape *s)
 		o->nodes++;
 		v->depth++;
 	}
-	if (s->kind == CLS_CHAIN)
+	if (s->kind == CLS_CHAIN && !container_of(s, struct cls_chain, shape)->alike)
 		o->longest = MAX(o->longest, s->n);
 	v->tables += s->kind == CLS_TABLE;
 	cls_shape_each(s, survey, v);
@@ -395,7 +413,8 @@ static void survey(void *ctx, struct cls_shape *s)
 
 void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 {
-	*out = (struct classifier_stats){.entries = c->n, .relabels = c->order.relabels};
+	*out = (struct classifier_stats){
+		.entries = c->n, .relabels = c->order.relabels, .refused = c->refused};
 	for (unsigned side = 0; side < 2; side++) {
 		struct survey v = {.out = out};
 		for (unsigned r = 0; r < CLS_ROOTS; r++) {

@@ -156,13 +156,19 @@ struct classifier_config {
 	struct rcu *rcu;	 /* NULL: calls are one at a time */
 	const uint64_t *version; /* NULL: the classifier has its own */
 	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
+	/* Entries that nothing tells apart, and that a lookup may have to look at one after the
+	 * other; 0: no limit but max_entries. */
+	uint32_t max_chain;
+	/* Places that entries may take, beside 16 for each entry; 0: CLS_PLACES_DEFAULT. An entry
+	 * has one, or several where short prefixes leave open what tells others apart. */
+	uint32_t max_places;
 	/* Told each cookie but NULL whose entry no reader can hold any more; not that of an
 	 * insertion that failed. May be NULL. */
 	void (*release)(void *ctx, void *cookie);
 	void *ctx;
 };
 
-enum { CLS_ENTRIES_DEFAULT = 1 << 24, CLS_ENTRIES_MAX = 1 << 28 };
+enum { CLS_ENTRIES_DEFAULT = 1 << 24, CLS_ENTRIES_MAX = 1 << 28, CLS_PLACES_DEFAULT = 1 << 26 };
 
 /* 0, -EINVAL for limits out of range, -ENOMEM. */
 int classifier_new(const struct classifier_config *config, struct classifier **out);
@@ -174,7 +180,8 @@ void classifier_free(struct classifier *c);
 /*
  * A new entry before another, or with NULL at the end. A rule of NULL matches nothing: the entry
  * has a place in the order only. 0, -EINVAL for a rule that is none, -EDQUOT with max_entries
- * there already, -ENOMEM.
+ * there already, -E2BIG with max_chain others that nothing tells from it or with more
+ * places taken than max_places allows, -ENOMEM.
  */
 int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
 		      void *cookie, struct cls_entry **out);
@@ -196,6 +203,7 @@ struct classifier_stats {
 	uint32_t depth;		  /* most nodes on a way */
 	uint32_t longest;	  /* most entries that one probe can look at */
 	uint32_t relabels;	  /* of the order, ever */
+	uint32_t refused;	  /* insertions beyond max_chain or max_places, ever */
 	size_t bytes;		  /* all of it */
 };
 /* Walks everything. */

@@ -48,7 +48,7 @@ struct cls_shape {
 	/* Under a directory: bits of the hash that its slots share. Of a directory's part: bits
 	 * that led to it. */
 	uint8_t depth;
-	uint32_t n; /* split, table, chain: entries below; directory: bits; leaf: side */
+	uint32_t n; /* of most: entries below; directory: bits; leaf: side */
 };
 
 /*
@@ -76,7 +76,7 @@ struct cls_split {
 	uint32_t mask[2];
 	uint8_t word[2];
 	uint8_t shift;	/* bits of the first mask */
-	uint32_t built; /* entries when it was shaped */
+	uint32_t built; /* entries when it was shaped; 0: for good */
 	struct cls_shape *wide;
 	struct cls_shape *slot[];
 };
@@ -109,6 +109,7 @@ struct cls_table {
 struct cls_chain {
 	struct cls_shape shape;
 	uint32_t n_leaves;
+	bool alike; /* whoever matches one matches all: the first leaf says what all of them say */
 	struct cls_leaf *leaf[];
 };
 
@@ -162,6 +163,7 @@ struct classifier {
 	size_t retired_bytes;
 	struct cls_retired *spare;
 	uint32_t salts;
+	uint32_t refused;     /* entries that would be found too slowly, or in too many places */
 	uint32_t outstanding; /* retired lists that wait for readers */
 	size_t bytes;	      /* given out by malloc() for shapes and entries */
 };
@@ -293,8 +295,8 @@ void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, st
 /* Out of the structure; still in the order. */
 void cls_take_out(struct classifier *c, struct cls_node *e);
 
-/* 0 or -ENOMEM: then the entry is nowhere. For what a slot leads to; the slot changes by one store.
- * `level` shapes are on the way. */
+/* 0, -ENOMEM or -E2BIG: then the entry is nowhere. For what a slot leads to; the slot changes by
+ * one store. `level` shapes are on the way. */
 int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		    const struct cls_item *item, unsigned level);
 bool cls_slot_remove(struct classifier *c, bool ipv4, struct cls_shape **slot,
@@ -328,6 +330,9 @@ struct cls_ways {
 	uint32_t base, open;
 	bool wide;
 };
+/* True if every key that matches one of them matches the other. */
+bool cls_items_alike(const struct cls_item *a, const struct cls_item *b);
+
 struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form *f);
 
 static inline void cls_publish(struct cls_shape **slot, struct cls_shape *s)

@@ -20,8 +20,11 @@ struct seen {
 	const struct cls_key *keys;
 };
 
-/* The first of the lanes that counts becomes the hit, if it is better than the one there is. */
-static inline ALWAYS_INLINE void settle_hit(struct cls_lookup *l, struct seen seen,
+/*
+ * The first of the lanes that counts becomes the hit, if it is better than the one there is. True
+ * if one counts: entries behind it can be no better.
+ */
+static inline ALWAYS_INLINE bool settle_hit(struct cls_lookup *l, struct seen seen,
 					    const struct cls_leaf *leaf, unsigned lanes, unsigned i)
 {
 	for (; lanes; lanes &= lanes - 1) {
@@ -36,7 +39,7 @@ static inline ALWAYS_INLINE void settle_hit(struct cls_lookup *l, struct seen se
 			continue;
 		if (unlikely(leaf->shape.check >> lane & 1)) {
 			if (rank >= best)
-				return;
+				return true;
 			if (!cls_packed_matches(&e->rule, &seen.keys[i]))
 				continue;
 		}
@@ -45,8 +48,9 @@ static inline ALWAYS_INLINE void settle_hit(struct cls_lookup *l, struct seen se
 		uintptr_t hit = ((uintptr_t)l->hit[i] & worse) | ((uintptr_t)&e->pub & ~worse);
 		l->hit[i] = (const struct cls_entry *)hit;
 		l->best[i] = MIN(rank, best);
-		return;
+		return true;
 	}
+	return false;
 }
 
 static inline unsigned scan(const struct cls_leaf *leaf, const struct cls_key *k, bool ipv4)
@@ -72,6 +76,17 @@ static inline const struct cls_shape *table_slot(const struct cls_lookup *l,
 }
 
 /* From a shape down, its wide sides last. */
+/* Entries that are all alike, of which a leaf has passing lanes: does a packet match none at all?
+ */
+static inline bool chain_done(const struct cls_leaf *leaf, unsigned lanes, const struct cls_key *k)
+{
+	unsigned lane = (unsigned)__builtin_ctz(lanes | 1 << CLS_LANES);
+
+	if (!lanes)
+		return __atomic_load_n(&leaf->shape.valid, __ATOMIC_RELAXED);
+	return leaf->shape.check >> lane & 1 && !cls_packed_matches(&leaf->entry[lane]->rule, k);
+}
+
 static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bool ipv4)
 {
 	const struct cls_shape *wide[CLS_LEVEL_MAX + 2];
@@ -101,12 +116,15 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			settle_hit(l, seen, leaf, scan(leaf, k, ipv4), i);
 		} else if (s) {
 			const struct cls_chain *x = container_of(s, const struct cls_chain, shape);
-			uint64_t before = l->best[i];
-			for (unsigned at = 0; at < x->n_leaves && l->best[i] == before; at++) {
+			bool alike = __atomic_load_n(&x->alike, __ATOMIC_ACQUIRE);
+			for (unsigned at = 0; at < x->n_leaves; at++) {
 				const struct cls_leaf *leaf =
 					__atomic_load_n(&x->leaf[at], __ATOMIC_ACQUIRE);
-				if (leaf)
-					settle_hit(l, seen, leaf, scan(leaf, k, ipv4), i);
+				unsigned lanes = leaf ? scan(leaf, k, ipv4) : 0;
+				if (leaf && alike && chain_done(leaf, lanes, k))
+					break;
+				if (settle_hit(l, seen, leaf, lanes, i))
+					break;
 			}
 		}
 		if (!n)

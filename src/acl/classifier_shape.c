@@ -261,6 +261,9 @@ static struct cls_shape *build_chain(const struct builder *b, const uint16_t *pi
 		return NULL;
 	x->n_leaves = leaves;
 	x->shape.n = n;
+	x->alike = true;
+	for (unsigned i = 1; i < n; i++)
+		x->alike = x->alike && cls_items_alike(&b->items[pick[0]], &b->items[pick[i]]);
 	for (unsigned i = 0; i < leaves; i++) {
 		unsigned at = i * FILL;
 		x->leaf[i] = cls_leaf_build(b->c, b->ipv4, b->items, pick + at, MIN(n - at, FILL));
@@ -349,6 +352,57 @@ err:
 	return NULL;
 }
 
+/*
+ * A split without bits: what is alike is a chain on its wide side, everything else is in its slot.
+ * NULL without memory.
+ */
+static struct cls_shape *build_apart(const struct builder *b, const uint16_t *alike,
+				     unsigned n_alike, const uint16_t *rest, unsigned n_rest,
+				     unsigned level)
+{
+	struct cls_split *s = cls_shape_new(b->c, CLS_SPLIT, sizeof(*s) + sizeof(s->slot[0]));
+
+	if (!s)
+		return NULL;
+	s->shape.n = n_alike + n_rest;
+	s->wide = build_chain(b, alike, n_alike);
+	s->slot[0] = s->wide ? build(b, rest, n_rest, level + 1) : NULL;
+	if (!s->slot[0]) {
+		cls_tree_free(b->c, &s->shape);
+		return NULL;
+	}
+	return &s->shape;
+}
+
+/* The item that more than half are alike to, if there is one (Boyer and Moore, 1981). */
+static unsigned majority(const struct builder *b, const uint16_t *pick, unsigned n)
+{
+	unsigned at = 0, votes = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!votes)
+			at = i;
+		votes += cls_items_alike(&b->items[pick[at]], &b->items[pick[i]]) ? 1 : -1U;
+	}
+	return at;
+}
+
+static struct cls_shape *build_rest(const struct builder *b, const uint16_t *pick, unsigned n,
+				    unsigned level)
+{
+	uint16_t alike[MOST], rest[MOST];
+	unsigned n_alike = 0, n_rest = 0, at = majority(b, pick, n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (cls_items_alike(&b->items[pick[at]], &b->items[pick[i]]))
+			alike[n_alike++] = pick[i];
+		else
+			rest[n_rest++] = pick[i];
+	if (n_rest && n_alike > CLS_LANES && n_alike * 2 > n)
+		return build_apart(b, alike, n_alike, rest, n_rest, level);
+	return build_chain(b, pick, n);
+}
+
 static struct cls_shape *build(const struct builder *b, const uint16_t *pick, unsigned n,
 			       unsigned level)
 {
@@ -370,7 +424,7 @@ static struct cls_shape *build(const struct builder *b, const uint16_t *pick, un
 		return build_table(b, pick, n, &table, level);
 	if (split)
 		return build_split(b, pick, n, &ch, level);
-	return build_chain(b, pick, n);
+	return build_rest(b, pick, n, level);
 }
 
 struct cls_shape *cls_shape_build(struct classifier *c, bool ipv4, const struct cls_item *items,

@@ -218,6 +218,20 @@ static int reshape(struct classifier *c, bool ipv4, struct cls_shape **slot,
 	return 0;
 }
 
+bool cls_items_alike(const struct cls_item *a, const struct cls_item *b)
+{
+	const struct cls_packed *p = &a->entry->rule, *q = &b->entry->rule;
+	const struct cls_form *f = &a->form, *g = &b->form;
+
+	if (f->check != g->check || f->port_lo != g->port_lo || f->port_hi != g->port_hi ||
+	    f->swild != g->swild || f->dwild != g->dwild || f->need != g->need ||
+	    memcmp(f->value, g->value, sizeof(f->value)) ||
+	    memcmp(f->mask, g->mask, sizeof(f->mask)))
+		return false;
+	return !f->check || (p->family == q->family && p->n == q->n && p->words == q->words &&
+			     !memcmp(p->word, q->word, p->words * sizeof(p->word[0])));
+}
+
 /* --- splits ---------------------------------------------------------------------------------- */
 
 struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form *f)
@@ -249,7 +263,22 @@ static bool split_remove(struct classifier *c, bool ipv4, struct cls_split *s,
 		if (*slot && cls_slot_remove(c, ipv4, slot, item))
 			found = true;
 	} while ((sub = (sub - w.open) & w.open));
+	if (!found && !s->built && s->wide)
+		found = cls_slot_remove(c, ipv4, &s->wide, item);
 	return found;
+}
+
+/* Is an item what all entries of a chain are? */
+static bool alike_to(const struct classifier *c, bool ipv4, const struct cls_chain *x,
+		     const struct cls_item *item)
+{
+	unsigned at = 0;
+	struct cls_item one;
+
+	while (!x->leaf[at])
+		at++;
+	cls_item_make(c, x->leaf[at]->entry[__builtin_ctz(x->leaf[at]->shape.valid)], ipv4, &one);
+	return x->alike && cls_items_alike(&one, item);
 }
 
 static int split_insert(struct classifier *c, bool ipv4, struct cls_split *s,
@@ -259,6 +288,9 @@ static int split_insert(struct classifier *c, bool ipv4, struct cls_split *s,
 	uint32_t sub = 0;
 	int err;
 
+	if (!s->built && s->wide && s->wide->kind == CLS_CHAIN &&
+	    alike_to(c, ipv4, container_of(s->wide, struct cls_chain, shape), item))
+		w.wide = true;
 	if (w.wide) {
 		err = cls_slot_insert(c, ipv4, &s->wide, item, level);
 		s->shape.n += !err;
@@ -314,6 +346,7 @@ static struct cls_chain *chain_copy(struct classifier *c, const struct cls_chain
 	if (!x)
 		return NULL;
 	x->n_leaves = n;
+	x->alike = old->alike;
 	x->shape.n = old->shape.n;
 	x->shape.depth = old->shape.depth;
 	for (unsigned i = 0; i < old->n_leaves; i++) {
@@ -398,6 +431,23 @@ static int chain_put_aside(struct classifier *c, bool ipv4, struct cls_shape **s
 	return 0;
 }
 
+/* What is not like the others of a long chain gets a place beside it. */
+static int chain_leave(struct classifier *c, bool ipv4, struct cls_shape **slot,
+		       const struct cls_item *item, unsigned level)
+{
+	struct cls_split *s = cls_shape_new(c, CLS_SPLIT, sizeof(*s) + sizeof(s->slot[0]));
+
+	if (!s)
+		return -ENOMEM;
+	s->wide = *slot;
+	s->shape.n = s->wide->n;
+	s->shape.depth = s->wide->depth;
+	cls_publish(slot, &s->shape);
+	int err = cls_slot_insert(c, ipv4, &s->slot[0], item, level + 1);
+	s->shape.n += !err;
+	return err;
+}
+
 static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 			const struct cls_item *item, unsigned level)
 {
@@ -413,6 +463,16 @@ static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot
 				return err ? err : cls_slot_insert(c, ipv4, slot, item, level);
 		}
 	}
+	bool alike = alike_to(c, ipv4, x, item);
+	if (x->alike && !alike && n > 2 * CLS_LANES && level < CLS_LEVEL_MAX)
+		return n > CLS_GATHER_MAX ? chain_leave(c, ipv4, slot, item, level)
+					  : reshape(c, ipv4, slot, item, level);
+	if (!alike && n > c->config.max_chain) {
+		c->refused++;
+		return -E2BIG;
+	}
+	if (!alike)
+		__atomic_store_n(&x->alike, false, __ATOMIC_RELEASE);
 	unsigned at = chain_find(c, x, item->rank);
 	struct cls_leaf *old = x->leaf[at];
 	if (leaf_full(old))
@@ -470,7 +530,7 @@ int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		return 0;
 	case CLS_SPLIT: {
 		struct cls_split *x = container_of(s, struct cls_split, shape);
-		if (s->n + 1 > GROWN * x->built && s->n < CLS_GATHER_MAX)
+		if (x->built && s->n + 1 > GROWN * x->built && s->n < CLS_GATHER_MAX)
 			return reshape(c, ipv4, slot, item, level);
 		return split_insert(c, ipv4, x, item, level + 1);
 	}

@@ -6,8 +6,12 @@
 
 int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind)
 {
-	struct classifier_config config = {
-		.rcu = a->rcu, .version = &a->version, .release = acl_entry_released, .ctx = a};
+	struct classifier_config config = {.rcu = a->rcu,
+					   .version = &a->version,
+					   .max_chain = a->config.max_overlap,
+					   .max_places = a->config.max_places,
+					   .release = acl_entry_released,
+					   .ctx = a};
 	int err = classifier_new(&config, &t->plane[PLANE_WHOLE]);
 
 	if (!err && kind == ACL_IP)

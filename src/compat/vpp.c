@@ -178,6 +178,15 @@ static int iface_of_macip(void *arg, const struct tamis_interface_acls *i)
 
 /* --- commands ------------------------------------------------------------------------------- */
 
+static int limit_tell(struct vpp *v, int err)
+{
+	if (err == -EDQUOT)
+		return vpp_fail(v, "there are too many ACLs or rules");
+	if (err == -E2BIG)
+		return vpp_fail(v, "too many rules of this ACL overlap");
+	return err;
+}
+
 static int set_acl(struct vpp *v)
 {
 	struct vpp_acl acl;
@@ -186,7 +195,7 @@ static int set_acl(struct vpp *v)
 	if (err)
 		return err;
 	err = tamis_acl_put(v->a, &acl.index, acl.tag, v->rules.items, v->rules.n);
-	return err == -EDQUOT ? vpp_fail(v, "there are too many ACLs or rules") : err;
+	return limit_tell(v, err);
 }
 
 static int set_macip_acl(struct vpp *v)
@@ -197,7 +206,7 @@ static int set_macip_acl(struct vpp *v)
 	if (err)
 		return err;
 	err = tamis_macip_put(v->a, &acl.index, acl.tag, v->macip_rules.items, v->macip_rules.n);
-	return err == -EDQUOT ? vpp_fail(v, "there are too many ACLs or rules") : err;
+	return limit_tell(v, err);
 }
 
 /* What `set acl-plugin [macip] interface` says, in any order. */

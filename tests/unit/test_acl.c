@@ -546,6 +546,44 @@ static void deferred(void **state)
 	world_end(&x);
 }
 
+/* Ranges of both ports, each over the others: an ACL of these is refused, the next one is not. */
+static void overlap_is_limited(void **state)
+{
+	struct tamis_acls_config config = {.max_overlap = 100};
+	struct tamis_acl_rule r[500];
+	struct tamis_acls_stats stats;
+	struct tamis_acls *a;
+	uint32_t index = 3;
+
+	for (unsigned i = 0; i < 500; i++) {
+		r[i] = any(TAMIS_ACL_DENY, 4);
+		r[i].proto = UDP;
+		r[i].sport_first = r[i].dport_first = (uint16_t)(3 + 2 * i);
+		r[i].sport_last = r[i].dport_last = (uint16_t)(60000 - 7 * i);
+	}
+	assert_int_equal(tamis_acls_new(&config, &a), 0);
+	assert_int_equal(tamis_acl_put(a, &index, NULL, r, 500), -E2BIG);
+	assert_int_equal(tamis_acl_put(a, &index, NULL, r, 20), 0);
+	assert_int_equal(tamis_acl_put(a, &index, NULL, r, 500), -E2BIG);
+	struct tamis_acl_info info;
+	assert_int_equal(tamis_acl_get(a, 3, &info), 0);
+	assert_int_equal(info.entries, 20);
+	for (unsigned i = 0; i < 500; i++) {
+		r[i].src[0] = (uint8_t)i;
+		r[i].src[1] = (uint8_t)(i >> 8);
+		r[i].src_len = 32;
+	}
+	index = 4;
+	assert_int_equal(tamis_acl_put(a, &index, NULL, r, 500), 0);
+	tamis_acls_stats_get(a, &stats);
+	assert_int_equal(stats.entries, 520);
+	assert_int_equal(stats.refused_overlap, 2);
+	assert_int_equal(stats.refused_entries, 0);
+	tamis_acls_free(a);
+	config.max_overlap = TAMIS_ACL_OVERLAP_MIN - 1;
+	assert_int_equal(tamis_acls_new(&config, &a), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,6 +596,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(broken_transaction),
 		cmocka_unit_test(deferred),
+		cmocka_unit_test(overlap_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,82 @@ static void shapes_fit_the_rules(void **s)
 	}
 }
 
+/* What nothing tells apart is refused beyond a limit, and what is there stays as it was. */
+static void chains_have_a_limit(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.max_chain = 100});
+	struct classifier_stats stats;
+	struct cls_cond cond = {.field = CLS_MARK};
+	const struct cls_rule rule = {.n = 1, .conds = &cond};
+	struct cls_entry *e, *first = NULL;
+	unsigned refused = 0;
+
+	for (unsigned i = 0; i < 300; i++) {
+		cond.a[0] = i + 1;
+		cond.b[0] = 3000000000 - i;
+		int err = classifier_insert(c, i & 1 ? first : NULL, &rule, NULL, i ? &e : &first);
+		assert_true(!err || err == -E2BIG);
+		refused += err != 0;
+	}
+	classifier_commit(c);
+	classifier_stats_read(c, &stats);
+	assert_int_equal(stats.entries, 300 - refused);
+	assert_int_equal(stats.refused, refused);
+	assert_true(refused >= 100);
+	classifier_delete(c, first);
+	classifier_commit(c);
+	cond.a[0] = 1;
+	cond.b[0] = 3000000000;
+	assert_int_equal(classifier_insert(c, NULL, &rule, NULL, &e), 0);
+	classifier_commit(c);
+	classifier_free(c);
+}
+
+/* Thousands that are equal, and others among them. */
+static void equals_are_no_list(void **s)
+{
+	struct classifier *c = make(&(struct classifier_config){.release = drop});
+	struct classifier_stats stats;
+
+	model.n = 0;
+	for (unsigned i = 0; i < 4000; i++) {
+		struct model_rule *r = calloc(1, sizeof(*r));
+		bool other = i % 50 == 49;
+		r->conds[0] = (struct cls_cond){.field = CLS_TCP_FLAGS,
+						.masked = true,
+						.a = {other ? i / 50 & 7 : 2},
+						.b = {other ? 7 | (i & 16) : 18}};
+		r->rule = (struct cls_rule){.n = 1, .conds = r->conds};
+		unsigned at = (unsigned)(model_random(&seed) % (model.n + 1));
+		assert_int_equal(classifier_insert(c, at < model.n ? model.r[at]->entry : NULL,
+						   &r->rule, r, &r->entry),
+				 0);
+		model_insert(&model, at, r);
+		if (i % 4 == 3)
+			delete (c, (unsigned)(model_random(&seed) % model.n));
+	}
+	classifier_commit(c);
+	for (unsigned k = 0; k < 256; k++) {
+		struct cls_key key = {.family = k & 1 ? CLS_IPV4 : CLS_IPV6};
+		const struct cls_entry *hit = NULL;
+		cls_key_set(&key, TCP_FLAGS, k);
+		unsigned want = model_lookup(&model, &key, 0);
+		assert_int_equal(classifier_lookup(c, classifier_version(c), &key, 1, NULL, &hit),
+				 want < model.n);
+		if (hit)
+			assert_ptr_equal(hit->cookie, model.r[want]);
+	}
+	classifier_stats_read(c, &stats);
+	assert_true(stats.longest <= 100);
+	while (model.n)
+		delete (c, (unsigned)(model_random(&seed) % model.n));
+	classifier_commit(c);
+	classifier_stats_read(c, &stats);
+	assert_int_equal(stats.copies, 0);
+	assert_int_equal(stats.leaves, 0);
+	classifier_free(c);
+}
+
 static void changes_wait_for_their_commit(void **s)
 {
 	struct classifier *c = make(&(struct classifier_config){0});
@@ -310,6 +386,8 @@ int main(void)
 		cmocka_unit_test(stays_right_while_it_changes),
 		cmocka_unit_test(variants_agree),
 		cmocka_unit_test(shapes_fit_the_rules),
+		cmocka_unit_test(chains_have_a_limit),
+		cmocka_unit_test(equals_are_no_list),
 		cmocka_unit_test(changes_wait_for_their_commit),
 		cmocka_unit_test(refuses_what_is_no_rule),
 	};
