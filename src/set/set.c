@@ -568,7 +568,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
-	if (lo && s->store.table)
+	/* The control thread may be about to replace s->store. */
+	if (lo && __atomic_load_n(&s->published, __ATOMIC_ACQUIRE))
 		return hash_set_update(s, mode, item, t, now, out);
 	struct set_elem *e;
 	err = find_live(s, lo, hi, now, &e);
