@@ -6,8 +6,9 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
 SOAK ?= 2000000
 MESON_FLAGS ?=
+TORTURE := hash ranges acl classifier
 
-.PHONY: all run test test-asan soak fuzz bench install format help clean
+.PHONY: all run test test-asan test-tsan soak fuzz bench install format help clean
 
 # On a terminal ninja shows its progress.
 all: $(BUILD)/build.ninja
@@ -32,6 +33,12 @@ test-asan: ## the same tests under the address and undefined behaviour sanitizer
 	@scripts/setup.sh build test
 	@$(MAKE) --no-print-directory BUILD=build-asan MESON_FLAGS='-Db_sanitize=address,undefined' all
 	@scripts/run_tests.py build-asan --timeout-multiplier 4
+
+test-tsan: ## what several threads do at once, under the thread sanitizer
+	@scripts/setup.sh build test
+	@$(MAKE) --no-print-directory BUILD=build-tsan MESON_FLAGS=-Db_sanitize=thread build-tsan/build.ninja
+	@ninja -C build-tsan --quiet $(TORTURE:%=tests/torture/torture_%)
+	@scripts/run_tests.py build-tsan --suite torture --timeout-multiplier 4
 
 soak: ## sets, rules and jumps against naive references, SOAK (2000000) random steps of each kind
 	@scripts/setup.sh build test
@@ -64,7 +71,7 @@ format: ## clang-format over all sources
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean: ## remove all build directories
-	@rm -rf build build-asan build-fuzz build-bench build-install
+	@rm -rf build build-asan build-tsan build-fuzz build-bench build-install
 
 # What meson says is told if it fails.
 $(BUILD)/build.ninja:

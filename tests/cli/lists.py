@@ -138,8 +138,10 @@ def reloads():
         status, said = replay(text)
         same((status, said.splitlines()[0]), (1, f"tamis: --reload {text}: not PACKET=FILE"))
     for good in (["1=rules.nft"], ["01=rules.nft"], ["2=rules.nft", "2=flush.nft", "1=rules.nft"], ["1=nothing.nft", "2=rules.nft"],
-                 ["99999999999=nowhere"], ["1=rules.nft"] * 5):
+                 ["1=rules.nft"] * 5):
         same(replay(*good), (0, ""), good)
+    status, said = replay("99999999999=nowhere")
+    assert status == 0 and said.startswith("tamis: --reload 99999999999=nowhere: never done, the capture has "), said
     same(replay("1=nowhere"), (1, "tamis: nowhere: No such file or directory\n"))
     same(replay("1=."), (1, "tamis: .: Is a directory\n"))
     for wrong in (["1=wrong.nft"], ["2=rules.nft", "2=wrong.nft"], ["2=wrong.nft", "2=rules.nft"]):
