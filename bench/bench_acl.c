@@ -283,6 +283,42 @@ static void *measure_build(const struct cb_set *s, const struct cb_peer *p)
 	return h;
 }
 
+/* Of the rows that were reported for a set. */
+static void what_holds(const struct cb_set *s)
+{
+	static const struct {
+		const char *figure;
+		double most, unit; /* a unit of the target in those of the row */
+		const char *name;
+	} large[] = {
+		{"build", 0.3, 1e3, "s"},
+		{"bytes a rule", 250, 1, "bytes"},
+		{"insert, median", 1, 1e3, "us"},
+		{"insert, 99.9th percentile", 20, 1e3, "us"},
+		{"insert, longest", 1, 1e6, "ms"},
+		{"delete, median", 1, 1e3, "us"},
+		{"delete, 99.9th percentile", 20, 1e3, "us"},
+		{"delete, longest", 1, 1e6, "ms"},
+	};
+	double times = bench_value(s->name, "lookup, times rte_acl", ours.name);
+	char figure[96];
+
+	if (times > 0) {
+		snprintf(figure, sizeof(figure), "%s, lookup, bursts of 64", s->name);
+		bench_target(figure, times,
+			     s->n > 50000  ? 0.3
+			     : s->n > 5000 ? 0.7
+					   : 1,
+			     "x rte_acl");
+	}
+	for (unsigned i = 0; s->n > 50000 && i < ARRAY_SIZE(large); i++) {
+		snprintf(figure, sizeof(figure), "%s, %s", s->name, large[i].figure);
+		bench_target(figure,
+			     bench_value(s->name, large[i].figure, ours.name) / large[i].unit,
+			     large[i].most, large[i].name);
+	}
+}
+
 void bench_acl(const char *name)
 {
 	static const struct cb_peer *const peers[PEERS] = {&ours, &cb_rte_acl, &cb_tuple_merge};
@@ -307,6 +343,7 @@ void bench_acl(const char *name)
 	}
 	measure_lookups(&s, peers, h);
 	measure_changes(&s);
+	what_holds(&s);
 	for (unsigned p = 0; p < PEERS; p++)
 		if (h[p])
 			peers[p]->drop(h[p]);
