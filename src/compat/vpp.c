@@ -183,7 +183,10 @@ static int limit_tell(struct vpp *v, int err)
 	if (err == -EDQUOT)
 		return vpp_fail(v, "there are too many ACLs or rules");
 	if (err == -E2BIG)
-		return vpp_fail(v, "too many rules of this ACL overlap");
+		return vpp_fail(v,
+				"too many rules of this ACL overlap: no address, protocol or "
+				"port tells more than %d of them apart; unite their ranges",
+				TAMIS_ACL_OVERLAP_DEFAULT);
 	return err;
 }
 

@@ -1060,6 +1060,17 @@ def nothing_steers_a_terminal():
 
 
 @test
+def rules_that_nothing_tells_apart():
+    """More ranges of ports that overlap than one ACL may have, and as many as it may."""
+    ranges = [f"permit src 0.0.0.0/0 dst 0.0.0.0/0 proto 6 dport {i}-{65535 - i}" for i in range(5000)]
+    for n, status in ((4096, 0), (5000, 1)):
+        written("ranges.acl", f"set acl-plugin acl index 0 {', '.join(ranges[:n])}\n"
+                "set acl-plugin interface e0 input acl 0\n".encode())
+        err = tamis("replay", "-q", "--acl", "ranges.acl", "--iif", "e0", CAPTURE, status=status)[1]
+        holds(err.startswith("ranges.acl: Error in line 1: too many rules of this ACL overlap") == (n == 5000), err)
+
+
+@test
 def interface_names_of_pcapng():
     pcapng("if.pcapng", b"wan0", packets_of(CAPTURE)[:20])
     written("wan.nft", 'table inet t { chain c { type filter hook forward priority 0; iifname "wan0" drop; }\n'
