@@ -240,6 +240,7 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
 		of[up][n[up]] = hashes[i];
 		pick[up][n[up]++] = (uint16_t)i;
 	}
+	unsigned deep = at + SPARE_BITS;
 	int err = 0;
 	for (unsigned up = 0; !err && up < 2; up++) {
 		if (!n[up])
@@ -250,8 +251,12 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
 		else
 			err = -ENOMEM;
 	}
-	if (!err && at + SPARE_BITS > slots)
-		err = directory_grow(c, t, hash, at + SPARE_BITS);
+	/* A part is for halves that the root does not tell apart: it would not keep it for others.
+	 */
+	if (at <= CLS_ROOT_DEPTH)
+		deep = MIN(deep, (unsigned)CLS_ROOT_DEPTH);
+	if (!err && deep > slots)
+		err = directory_grow(c, t, hash, deep);
 	if (err) {
 		for (unsigned up = 0; up < 2; up++)
 			cls_shape_free(c, half[up] ? &half[up]->shape : NULL);

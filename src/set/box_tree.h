@@ -34,11 +34,13 @@ static inline bool field_holds(const uint8_t *lo, const uint8_t *hi, const uint8
 {
 	switch (len) {
 	case 1:
-		return (*lo <= *key) & (*key <= *hi);
+		return (int)(*lo <= *key) & (int)(*key <= *hi);
 	case 2:
-		return (be16_load(lo) <= be16_load(key)) & (be16_load(key) <= be16_load(hi));
+		return (int)(be16_load(lo) <= be16_load(key)) &
+		       (int)(be16_load(key) <= be16_load(hi));
 	case 4:
-		return (be32_load(lo) <= be32_load(key)) & (be32_load(key) <= be32_load(hi));
+		return (int)(be32_load(lo) <= be32_load(key)) &
+		       (int)(be32_load(key) <= be32_load(hi));
 	default:
 		return memcmp(lo, key, len) <= 0 && memcmp(key, hi, len) <= 0;
 	}
