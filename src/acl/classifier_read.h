@@ -75,7 +75,6 @@ static inline const struct cls_shape *table_slot(const struct cls_lookup *l,
 	return cls_slot_find(__atomic_load_n(at, __ATOMIC_ACQUIRE), hash);
 }
 
-/* From a shape down, its wide sides last. */
 /* Entries that are all alike, of which a leaf has passing lanes: does a packet match none at all?
  */
 static inline bool chain_done(const struct cls_leaf *leaf, unsigned lanes, const struct cls_key *k)
@@ -87,6 +86,7 @@ static inline bool chain_done(const struct cls_leaf *leaf, unsigned lanes, const
 	return leaf->shape.check >> lane & 1 && !cls_packed_matches(&leaf->entry[lane]->rule, k);
 }
 
+/* From a shape down, its wide sides last. */
 static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bool ipv4)
 {
 	const struct cls_shape *wide[CLS_LEVEL_MAX + 2];

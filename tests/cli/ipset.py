@@ -17,29 +17,16 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import xml.etree.ElementTree
+
+from tap import Skipped, run_all, same, test
 
 TAMIS, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 SESSIONS = os.path.join(ROOT, "tests", "cli", "ipset")
 DATA = os.path.join(os.environ.get("TAMIS_DATA") or os.path.join(ROOT, "..", "shared", "data"), "ipsets")
 UPDATE = "--update" in sys.argv
 KERNEL = ["unshare", "-n"]
-tests = []
-
-
-class Skipped(Exception):
-    pass
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def same(got, want, what=""):
-    assert got == want, f"{what}\nwanted {want!r}\ngot    {got!r}"
 
 
 def ipset(*args, status=0, stdin="", state=True, **more):
@@ -509,24 +496,7 @@ def main():
             if name == sys.argv[4]:
                 sys.stdout.write(session_run(commands, ["ipset"]))
         return 0
-    failed = 0
-    print(f"1..{len(tests)}")
-    for n, function in enumerate(tests, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {n} - {function.__name__}")
-            except Skipped as why:
-                print(f"ok {n} - {function.__name__} # SKIP {why}")
-            except (AssertionError, subprocess.TimeoutExpired) as e:
-                failed += 1
-                print(f"not ok {n} - {function.__name__}")
-                for line in str(e).splitlines()[:40]:
-                    print(f"# {line}")
-            os.chdir(ROOT)
-        sys.stdout.flush()
-    return failed > 0
+    return run_all()
 
 
 if __name__ == "__main__":

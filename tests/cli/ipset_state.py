@@ -11,25 +11,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+
+from tap import Skipped, run_all, same, test
 
 TAMIS = os.path.abspath(sys.argv[1])
 LEFT = ".sets.tamis-new"
-tests = []
-
-
-class Skipped(Exception):
-    pass
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def same(got, want, what=""):
-    assert got == want, f"{what}\nwanted {want!r}\ngot    {got!r}"
 
 
 def ipset(*args, stdin=b"", state="sets"):
@@ -292,27 +279,5 @@ def ended_by_a_signal():
     same(ipset("add", "a", "9.9.9.8"), (0, ""))
 
 
-def main():
-    failed = 0
-    print(f"1..{len(tests)}")
-    sys.stdout.flush()
-    for n, function in enumerate(tests, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {n} - {function.__name__}")
-            except Skipped as why:
-                print(f"ok {n} - {function.__name__} # SKIP {why}")
-            except (AssertionError, subprocess.TimeoutExpired) as e:
-                failed += 1
-                print(f"not ok {n} - {function.__name__}")
-                for line in str(e).splitlines()[:40]:
-                    print(f"# {line}")
-            os.chdir("/")
-        sys.stdout.flush()
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all())

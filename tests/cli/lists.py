@@ -8,11 +8,11 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
+
+from tap import Skipped, run_all, same, test
 
 TAMIS, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 CAPTURES = os.path.join(os.environ.get("TAMIS_DATA") or os.path.join(ROOT, "..", "shared", "data"), "pcaps")
-tests = []
 
 RULES = """table ip f {
 	set b { type ipv4_addr; size 5; }
@@ -25,19 +25,6 @@ RULES = """table ip f {
 }
 """
 NONE = "not an address, prefix or range"
-
-
-class Skipped(Exception):
-    pass
-
-
-def test(function):
-    tests.append(function)
-    return function
-
-
-def same(got, want, what=""):
-    assert got == want, f"{what}\nwanted {want!r}\ngot    {got!r}"
 
 
 def written(name, data):
@@ -149,26 +136,5 @@ def reloads():
         assert status == 1 and said.startswith("wrong.nft:1:"), said
 
 
-def main():
-    failed = 0
-    print(f"1..{len(tests)}")
-    for n, function in enumerate(tests, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {n} - {function.__name__}")
-            except Skipped as why:
-                print(f"ok {n} - {function.__name__} # SKIP {why}")
-            except (AssertionError, subprocess.TimeoutExpired) as e:
-                failed += 1
-                print(f"not ok {n} - {function.__name__}")
-                for line in str(e).splitlines()[:40]:
-                    print(f"# {line}")
-            os.chdir("/")
-        sys.stdout.flush()
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all())

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from tap import same
+
 TAMIS = os.path.abspath(sys.argv[1])
 with open(TAMIS, "rb") as program:
     SANITIZED = b"__asan_" in program.read()
@@ -24,10 +26,6 @@ TESTS = []
 def test(function):
     TESTS.append(function)
     return function
-
-
-def same(got, want, what=""):
-    assert got == want, f"{what}\nwanted {want!r}\ngot    {got!r}"
 
 
 def written(name, text):
