@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <tamis/tamis.h>
 
+#include "engine/engine.h"
+
 enum { SECOND = 1000000000 };
 
 /* UDP from 192.0.2.1:5353 to 198.51.100.2:53, without a link header. */
@@ -621,6 +623,44 @@ static void not_evaluated_is_told_once(void **state)
 	tamis_free(t);
 }
 
+/* Elements whose time has come are freed within gc-interval, or a tenth of a second. */
+static void expired_elements_go_in_time(void **state)
+{
+	static const char *const sets[] = {"gc-interval 40ms; ", ""};
+	static const uint64_t late[] = {SECOND / 25, SECOND / 10};
+	enum { N = 1000, STEP = SECOND / 100 };
+	struct packet p = udp4();
+
+	for (unsigned k = 0; k < ARRAY_SIZE(sets); k++) {
+		struct strbuf text = STRBUF_INIT;
+		struct tamis_burst *b;
+		uint64_t now = 0;
+
+		strbuf_printf(&text,
+			      "table ip t { set s { type ipv4_addr; timeout 1m; %selements = { ",
+			      sets[k]);
+		for (unsigned i = 0; i < N; i++)
+			strbuf_printf(&text, "10.0.%u.%u timeout %ums, ", i >> 8, i & 255, i + 1);
+		strbuf_puts(&text, "}; }; }");
+		struct tamis *t = engine(strbuf_str(&text));
+		const struct list *timed = model_timed_sets(t->model);
+		const struct set *s = container_of(timed->next, struct model_set, timed)->set;
+
+		assert_int_equal(tamis_burst_new(t, &b), 0);
+		assert_true(set_next_due(s) <= STEP);
+		while (now <= SECOND + late[k]) {
+			now += STEP;
+			judge(b, &p, now);
+			if (now >= late[k] && set_next_due(s) <= now - late[k])
+				fail_msg("%s: at %ju one of %ju", sets[k], now, set_next_due(s));
+		}
+		assert_int_equal(set_next_due(s), UINT64_MAX);
+		tamis_burst_free(b);
+		tamis_free(t);
+		strbuf_free(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -639,6 +679,7 @@ int main(void)
 		cmocka_unit_test(traces_and_logs),
 		cmocka_unit_test(engines_are_separate),
 		cmocka_unit_test(not_evaluated_is_told_once),
+		cmocka_unit_test(expired_elements_go_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
