@@ -156,24 +156,27 @@ void engine_collect(struct tamis *t, uint64_t now, unsigned budget)
 }
 
 /* What is due is left to gather for a while, so that a step takes many out of one place. */
-static uint64_t gathered(const struct set *s, uint64_t now)
+static uint64_t tick_of(const struct set *s)
 {
-	uint64_t interval = set_desc_of(s)->gc_interval_ns, tick = GATHER_NS;
+	uint64_t interval = set_desc_of(s)->gc_interval_ns;
 
-	if (interval)
-		tick = MAX(MIN(tick, interval / 2), 1);
-	return now - now % tick;
+	return interval ? MAX(MIN(GATHER_NS, interval / 2), 1) : GATHER_NS;
 }
 
 void engine_collect_step(struct tamis *t, uint64_t now, unsigned budget)
 {
 	const struct list *sets = model_timed_sets(t->model);
 
+	if (now < t->collect_next)
+		return;
+	t->collect_next = UINT64_MAX;
 	for (const struct list *l = sets->next; l != sets; l = l->next) {
 		struct set *s = container_of(l, struct model_set, timed)->set;
-		uint64_t until = gathered(s, now);
+		uint64_t tick = tick_of(s), until = now - now % tick;
 
 		if (set_next_due(s) <= until)
 			set_gc(s, until, budget);
+		t->collect_next =
+			MIN(t->collect_next, set_next_due(s) <= until ? now : until + tick);
 	}
 }

@@ -37,7 +37,8 @@ struct tamis {
 	struct acl_path *acl; /* NULL until there is one to ask for */
 	enum tamis_path path;
 	bool walk, classify;
-	uint64_t now; /* of the latest packet or load */
+	uint64_t now;	       /* of the latest packet or load */
+	uint64_t collect_next; /* before it engine_collect_step() has nothing to do */
 
 	struct strbuf *notes; /* where a load's notes go */
 
@@ -69,7 +70,10 @@ struct tamis_burst {
 
 /* Frees elements whose time has come, up to `budget` of each set. */
 void engine_collect(struct tamis *t, uint64_t now, unsigned budget);
-/* The same beside packets: an element goes at most half its set's gc-interval, or 100 ms, late. */
+/*
+ * The same beside packets: an element goes at most half its set's gc-interval, or 100 ms, late.
+ * Looks at the sets no more often than that.
+ */
 void engine_collect_step(struct tamis *t, uint64_t now, unsigned budget);
 
 /* Compiles what the open transaction made and puts it in the place of what runs. 0 or -ENOMEM. */

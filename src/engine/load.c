@@ -14,6 +14,7 @@ int engine_publish(struct tamis *t)
 		return err;
 	compile_publish(t->compile);
 	compile_settle(t->compile);
+	t->collect_next = 0;
 	return 0;
 }
 
