@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "compat/vpp.h"
 #include "output.h"
 
 enum { NS_PER_US = 1000, US_PER_S = 1000000 };
@@ -24,6 +25,25 @@ static void print_verdict(struct trace *t, const char *before, const char *verdi
 		      verdict, paint(t->colour, PAINT_NONE));
 }
 
+/* What decided, in the words of its language, and the verdict. */
+static void print_decision(struct trace *t, const char *what, const struct tamis_trace *e)
+{
+	strbuf_puts(&t->out, what);
+	if (e->entry) {
+		strbuf_printf(&t->out, " acl %" PRIu32 " entry %" PRIu32 " ", e->acl,
+			      e->entry->position);
+		vpp_rule_print(&e->entry->rule, &t->out);
+	} else if (e->macip_entry) {
+		strbuf_printf(&t->out, " acl %" PRIu32 " entry %" PRIu32 " ", e->acl,
+			      e->macip_entry->position);
+		vpp_macip_rule_print(&e->macip_entry->rule, &t->out);
+	} else if (e->text) {
+		strbuf_printf(&t->out, " %s", e->text);
+	}
+	print_verdict(t, " (verdict ", e->verdict);
+	strbuf_putc(&t->out, ')');
+}
+
 void trace_print_event(void *arg, const struct tamis_trace *e)
 {
 	struct trace *t = arg;
@@ -35,9 +55,17 @@ void trace_print_event(void *arg, const struct tamis_trace *e)
 		strbuf_printf(&t->out, "packet: %s", e->text);
 		break;
 	case TAMIS_TRACE_RULE:
-		strbuf_printf(&t->out, "rule %s", e->text);
-		print_verdict(t, " (verdict ", e->verdict);
-		strbuf_putc(&t->out, ')');
+	case TAMIS_TRACE_ENTRY:
+		print_decision(t, "rule", e);
+		break;
+	case TAMIS_TRACE_REFLECT:
+		print_decision(t, "reflect", e);
+		break;
+	case TAMIS_TRACE_SESSION:
+		print_decision(t, "session", e);
+		break;
+	case TAMIS_TRACE_ETHERTYPE:
+		print_decision(t, "ethertype", e);
 		break;
 	case TAMIS_TRACE_RETURN:
 		print_verdict(t, "verdict ", e->verdict);

@@ -25,8 +25,8 @@
  * Functions that can fail return 0 or a negative errno: -EINVAL for a rule that is none, -ENOENT
  * for an index or entry that is not there, -EDQUOT beyond a limit, -E2BIG beyond what rules of one
  * ACL may overlap (see struct tamis_acls_config), -ENOMEM, and from all changes -EAGAIN when
- *readers have kept too much memory for config.wait_ns. *out is untouched then, and everything as it
- *was.
+ * readers have kept too much memory for config.wait_ns. What a call gives is untouched then, and
+ * everything as it was.
  */
 #ifndef TAMIS_PUBLIC_ACL_H
 #define TAMIS_PUBLIC_ACL_H
@@ -190,6 +190,13 @@ TAMIS_API int tamis_acl_each(const struct tamis_acls *a,
 TAMIS_API int tamis_acl_entry_each(const struct tamis_acls *a, uint32_t index,
 				   int (*fn)(void *arg, const struct tamis_acl_entry *e),
 				   void *arg);
+/*
+ * The entry that a lookup gave. -ENOENT: it is gone, or of the other kind. The first call after a
+ * change of its ACL is O(entries), the others are O(1); strings live until the next change. By the
+ * control thread.
+ */
+TAMIS_API int tamis_acl_entry_get(struct tamis_acls *a, tamis_acl_handle entry,
+				  struct tamis_acl_entry *out);
 
 /* --- MAC-IP ACLs: who may send as whom ---------------------------------------------------- */
 
@@ -225,6 +232,8 @@ TAMIS_API int tamis_macip_each(const struct tamis_acls *a,
 TAMIS_API int tamis_macip_entry_each(const struct tamis_acls *a, uint32_t index,
 				     int (*fn)(void *arg, const struct tamis_macip_entry *e),
 				     void *arg);
+TAMIS_API int tamis_macip_entry_get(struct tamis_acls *a, tamis_acl_handle entry,
+				    struct tamis_macip_entry *out);
 
 /* --- lookup contexts ---------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #ifndef TAMIS_PUBLIC_TRACE_H
 #define TAMIS_PUBLIC_TRACE_H
 
-#include <tamis/api.h>
+#include <tamis/acl.h>
 
 TAMIS_BEGIN
 
@@ -21,15 +21,28 @@ enum tamis_trace_kind {
 	TAMIS_TRACE_RETURN, /* end of a chain; verdict: "return", of a base chain "continue" */
 	TAMIS_TRACE_POLICY, /* the base chain's policy decided; verdict: "accept", "drop" */
 	TAMIS_TRACE_LOG,    /* a log statement; text: the line */
+	/*
+	 * Of an interface's ACLs, as PACKET and POLICY may be too. family is "acl", table the
+	 * interface, chain "input", "output", or "macip" for its MAC-IP ACL.
+	 */
+	TAMIS_TRACE_ENTRY,     /* matched an entry; verdict: "accept", "drop" */
+	TAMIS_TRACE_REFLECT,   /* permit+reflect began a flow; text: its first packet's addresses;
+				  verdict: "accept", or "drop" without text: no room for it */
+	TAMIS_TRACE_SESSION,   /* belongs to such a flow; text: the same; verdict: "accept" */
+	TAMIS_TRACE_ETHERTYPE, /* is not IP; text: the ethertype; verdict: "accept", "drop" */
 };
 
 struct tamis_trace {
 	enum tamis_trace_kind kind;
 	unsigned packet; /* its number in the burst */
 	const char *family, *table, *chain;
-	uint64_t handle;     /* of the rule, 0 for none */
+	uint64_t handle;     /* of the rule or entry, 0 for none */
 	const char *text;    /* or NULL */
 	const char *verdict; /* or NULL */
+	/* Of ENTRY, else NULL: one of the two, and the index of its ACL. */
+	const struct tamis_acl_entry *entry;
+	const struct tamis_macip_entry *macip_entry;
+	uint32_t acl;
 };
 /*
  * fn hears of the packets that tamis_burst_trace() named and of those for which a rule said `meta

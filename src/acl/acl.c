@@ -54,6 +54,7 @@ void acl_entry_die(struct acl_entry *e)
 static void entry_count(struct acl_entry *e, int by)
 {
 	e->acl->n += (uint32_t)by;
+	e->acl->numbered = false;
 	if (e->action == TAMIS_ACL_REFLECT)
 		e->acl->acls->n_reflect += (uint32_t)by;
 }
@@ -487,88 +488,5 @@ int tamis_acl_replace(struct tamis_acls *a, tamis_acl_handle entry,
 	err = acl_step_end(a, err);
 	if (!err)
 		*out = made->handle;
-	return err;
-}
-
-static int info_of(const struct acl *acl, struct tamis_acl_info *out)
-{
-	if (!acl)
-		return -ENOENT;
-	*out = (struct tamis_acl_info){.index = acl->index,
-				       .tag = acl->tag ? acl->tag : "",
-				       .entries = acl->n,
-				       .contexts = acl->n_links};
-	return 0;
-}
-
-static int each(const struct acl_index *x, int (*fn)(void *arg, const struct tamis_acl_info *acl),
-		void *arg)
-{
-	struct tamis_acl_info info;
-	int err = 0;
-
-	for (size_t i = 0; !err && i < x->acls.n; i++)
-		if (info_of(x->acls.items[i], &info) == 0)
-			err = fn(arg, &info);
-	return err;
-}
-
-int tamis_acl_get(const struct tamis_acls *a, uint32_t index, struct tamis_acl_info *out)
-{
-	return info_of(acl_find(a, ACL_IP, index), out);
-}
-
-int tamis_macip_get(const struct tamis_acls *a, uint32_t index, struct tamis_acl_info *out)
-{
-	return info_of(acl_find(a, ACL_MACIP, index), out);
-}
-
-int tamis_acl_each(const struct tamis_acls *a,
-		   int (*fn)(void *arg, const struct tamis_acl_info *acl), void *arg)
-{
-	return each(&a->index[ACL_IP], fn, arg);
-}
-
-int tamis_macip_each(const struct tamis_acls *a,
-		     int (*fn)(void *arg, const struct tamis_acl_info *acl), void *arg)
-{
-	return each(&a->index[ACL_MACIP], fn, arg);
-}
-
-int tamis_acl_entry_each(const struct tamis_acls *a, uint32_t index,
-			 int (*fn)(void *arg, const struct tamis_acl_entry *e), void *arg)
-{
-	struct acl *acl = acl_find(a, ACL_IP, index);
-	struct tamis_acl_entry out = {0};
-	int err = acl ? 0 : -ENOENT;
-
-	for (struct list *l = acl ? acl->entries.next : NULL; !err && l != &acl->entries;
-	     l = l->next, out.position++) {
-		const struct acl_entry *e = entry_at(l);
-
-		out.handle = e->handle;
-		acl_rule_to(&e->rule, e->desc, &out.rule);
-		out.count = acl_count_of(a, e->handle);
-		err = fn(arg, &out);
-	}
-	return err;
-}
-
-int tamis_macip_entry_each(const struct tamis_acls *a, uint32_t index,
-			   int (*fn)(void *arg, const struct tamis_macip_entry *e), void *arg)
-{
-	struct acl *acl = acl_find(a, ACL_MACIP, index);
-	struct tamis_macip_entry out = {0};
-	int err = acl ? 0 : -ENOENT;
-
-	for (struct list *l = acl ? acl->entries.next : NULL; !err && l != &acl->entries;
-	     l = l->next, out.position++) {
-		const struct acl_entry *e = entry_at(l);
-
-		out.handle = e->handle;
-		macip_rule_to(&e->rule, e->desc, &out.rule);
-		out.count = acl_count_of(a, e->handle);
-		err = fn(arg, &out);
-	}
 	return err;
 }

@@ -65,8 +65,9 @@ struct acl_entry {
 	uint64_t handle; /* these three for readers */
 	uint32_t index;	 /* of the ACL */
 	uint8_t action;
-	uint8_t state; /* enum entry_state */
-	uint32_t refs; /* classifier entries with this cookie */
+	uint8_t state;	   /* enum entry_state */
+	uint32_t refs;	   /* classifier entries with this cookie */
+	uint32_t position; /* if its ACL is numbered */
 	struct acl *acl;
 	struct list in_acl;
 	struct acl_place *places;
@@ -88,7 +89,8 @@ struct acl {
 	enum acl_kind kind;
 	struct list entries, links;
 	uint32_t n_links, n_fused;
-	char *tag; /* or NULL */
+	bool numbered; /* entries know their positions */
+	char *tag;     /* or NULL */
 	struct tamis_acls *acls;
 	struct rcu_head head;
 };
@@ -112,6 +114,8 @@ struct tamis_acl_context {
 	struct tamis_acls *acls;
 	struct list links;
 	size_t n_links, n_own;
+	void (*filled)(void *arg, bool any); /* acl_context_watch() */
+	void *filled_arg;
 	uint32_t refs; /* links that readers may hold, and one for itself */
 	struct rcu_head head;
 };

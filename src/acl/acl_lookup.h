@@ -24,6 +24,9 @@ uint64_t acl_lookup(const struct tamis_acl_context *ctx, const struct acl_keys *
 
 /* True if the context has no ACLs: it judges nothing. */
 bool acl_context_empty(const struct tamis_acl_context *ctx);
+/* fn is told when the context, empty now, gets its first ACL and when it loses its last one. By the
+ * control thread, inside the change, which may be taken back. */
+void acl_context_watch(struct tamis_acl_context *ctx, void (*fn)(void *arg, bool any), void *arg);
 /* True if some entry of these ACLs is permit+reflect. */
 bool acls_reflect(const struct tamis_acls *a);
 

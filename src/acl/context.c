@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "acl/acl_int.h"
+#include "acl/acl_lookup.h"
 
 enum {
 	LIMIT_MIN = 64, /* entries up to which an ACL is fused */
@@ -124,12 +125,16 @@ static uint32_t context_limit(const struct tamis_acl_context *ctx)
 
 static void link_count(struct acl_link *link, int by)
 {
-	link->ctx->n_links += (size_t)by;
+	struct tamis_acl_context *ctx = link->ctx;
+
+	ctx->n_links += (size_t)by;
+	if (ctx->filled && ctx->n_links == (by > 0))
+		ctx->filled(ctx->filled_arg, by > 0);
 	link->acl->n_links += (uint32_t)by;
 	if (link->fused)
 		link->acl->n_fused += (uint32_t)by;
 	else
-		link->ctx->n_own += (size_t)by;
+		ctx->n_own += (size_t)by;
 }
 
 /* An ACL into a context, before another link's place or at the end. */
@@ -294,6 +299,12 @@ int tamis_acl_context_new(struct tamis_acls *a, struct tamis_acl_context **out)
 	}
 	*out = ctx;
 	return 0;
+}
+
+void acl_context_watch(struct tamis_acl_context *ctx, void (*fn)(void *arg, bool any), void *arg)
+{
+	ctx->filled = fn;
+	ctx->filled_arg = arg;
 }
 
 static void context_quiet(struct rcu_head *head)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "acl/acl_lookup.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "ct/ct.h"
 #include "engine/engine.h"
@@ -23,7 +24,10 @@ struct face {
 };
 
 struct iface {
+	struct acl_path *path;
 	uint32_t index;
+	unsigned n_bound;     /* contexts that have ACLs, and the MAC-IP ACL */
+	struct list in_bound; /* of path->bound, if there are any */
 	struct face face[2];
 	uint32_t macip;
 	struct tamis_count macip_permitted, macip_denied, macip_unmatched;
@@ -36,6 +40,7 @@ struct acl_path {
 	uint32_t timeout[TAMIS_ACL_TIMEOUTS];
 	VEC(struct iface *) ifaces; /* in the order in which they were first named */
 	VEC(struct iface *) by_index;
+	struct list bound; /* interfaces that have something bound */
 	uint64_t lost;
 	struct ct_burst flows;
 	struct acl_keys keys;
@@ -67,6 +72,7 @@ int acl_path_new(struct acl_path **out)
 
 	if (!p)
 		return -ENOMEM;
+	list_init(&p->bound);
 	p->timeout[TAMIS_ACL_UDP_IDLE] = 600;
 	p->timeout[TAMIS_ACL_TCP_IDLE] = 24 * 3600;
 	p->timeout[TAMIS_ACL_TCP_TRANSIENT] = 120;
@@ -96,8 +102,9 @@ void acl_path_free(struct acl_path *p)
 			tamis_acl_context_free((*i)->face[d].ctx);
 			free((*i)->face[d].ethertypes);
 		}
-		free(*i);
 	}
+	vec_foreach (&p->ifaces, i)
+		free(*i);
 	vec_free(&p->ifaces);
 	vec_free(&p->by_index);
 	tamis_acl_worker_free(p->worker);
@@ -141,6 +148,7 @@ static int iface_of(struct acl_path *p, uint32_t index, struct iface **out)
 	struct iface *f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
+	f->path = p;
 	f->index = index;
 	f->macip = TAMIS_ACL_END;
 	while (p->by_index.n <= index)
@@ -161,35 +169,67 @@ static bool iface_judges(const struct iface *f, enum tamis_acl_direction dir)
 	return face_judges(&f->face[dir]) || (dir == TAMIS_ACL_INPUT && f->macip != TAMIS_ACL_END);
 }
 
-static bool iface_bound(const struct iface *f)
+/* Something that judges packets comes to the interface, or goes. */
+static void iface_bind(void *arg, bool any)
 {
-	return iface_judges(f, TAMIS_ACL_INPUT) || iface_judges(f, TAMIS_ACL_OUTPUT);
+	struct iface *f = arg;
+
+	if (any && !f->n_bound++)
+		list_insert(&f->in_bound, &f->path->bound);
+	else if (!any && !--f->n_bound)
+		list_take(&f->in_bound);
 }
 
 bool acl_path_bound(const struct acl_path *p)
 {
-	for (size_t i = 0; i < p->ifaces.n; i++)
-		if (iface_bound(p->ifaces.items[i]))
-			return true;
-	return false;
+	return !list_is_empty(&p->bound);
 }
 
-/* The one interface that has something bound; NULL if there are several. */
+/* The one interface that has something bound; NULL if there are none or several. */
 static struct iface *iface_only(const struct acl_path *p)
 {
-	struct iface *only = NULL;
+	struct list *first = p->bound.next;
 
-	for (size_t i = 0; i < p->ifaces.n; i++) {
-		if (!iface_bound(p->ifaces.items[i]))
-			continue;
-		if (only)
-			return NULL;
-		only = p->ifaces.items[i];
-	}
-	return only;
+	return acl_path_bound(p) && first == p->bound.prev
+		       ? container_of(first, struct iface, in_bound)
+		       : NULL;
 }
 
 /* --- packets -------------------------------------------------------------------------------- */
+
+/* What a run is about: the packets of a burst that are at one interface, in one direction. */
+struct visit {
+	struct acl_path *p;
+	struct iface *at;
+	enum tamis_acl_direction dir;
+	const struct burst *b;
+	const struct acl_watch *watch;
+	int *err;
+};
+
+/* Tells of the packets of mask, which share all of e. */
+static void tell(const struct visit *v, burst_mask mask, struct acl_event e)
+{
+	unsigned i;
+
+	e.iface = v->at->index;
+	e.dir = v->dir;
+	burst_foreach (mask & v->watch->mask, i) {
+		e.packet = i;
+		v->watch->fn(v->watch->arg, &e);
+	}
+}
+
+static void tell_entry(const struct visit *v, unsigned i, bool macip)
+{
+	const struct tamis_acl_hit *hit = &v->p->hits[i];
+
+	tell(v, UINT64_C(1) << i,
+	     (struct acl_event){.kind = ACL_EVENT_ENTRY,
+				.macip = macip,
+				.denied = hit->action == TAMIS_ACL_DENY,
+				.hit = hit});
+}
 
 static void count_all(struct tamis_count *c, const struct burst *b, burst_mask mask)
 {
@@ -227,13 +267,16 @@ static unsigned sender_of(const struct burst *b, unsigned i, const uint8_t **mac
 	return 0;
 }
 
-static burst_mask macip_run(struct acl_path *p, struct iface *f, const struct burst *b,
-			    burst_mask mask)
+static burst_mask macip_run(const struct visit *v, burst_mask mask)
 {
+	struct acl_path *p = v->p;
+	struct iface *f = v->at;
+	const struct burst *b = v->b;
 	burst_mask ether = mask & b->has[HAS_ETHER], known = 0, permitted = 0;
 	const uint8_t *mac, *ip;
 	unsigned i;
 
+	tell(v, ether, (struct acl_event){.kind = ACL_EVENT_PACKET, .macip = true});
 	burst_foreach (ether, i) {
 		unsigned family = sender_of(b, i, &mac, &ip);
 
@@ -245,9 +288,12 @@ static burst_mask macip_run(struct acl_path *p, struct iface *f, const struct bu
 	known = macip_lookup(p->acls, f->macip, p->keys.key, known, p->hits);
 	burst_foreach (known, i) {
 		hit_count(p, b, i);
+		tell_entry(v, i, true);
 		if (p->hits[i].action != TAMIS_ACL_DENY)
 			permitted |= UINT64_C(1) << i;
 	}
+	tell(v, ether & ~known,
+	     (struct acl_event){.kind = ACL_EVENT_POLICY, .macip = true, .denied = true});
 	count_all(&f->macip_permitted, b, permitted);
 	count_all(&f->macip_denied, b, known & ~permitted);
 	count_all(&f->macip_unmatched, b, ether & ~known);
@@ -300,23 +346,45 @@ static void key_fill(const struct burst *b, unsigned i, bool fragments, struct a
 }
 
 /* Packets of flows that began here. */
-static burst_mask sessions_run(struct acl_path *p, uint16_t zone, const struct burst *b,
-			       burst_mask mask)
+static burst_mask sessions_run(const struct visit *v, burst_mask mask)
 {
+	struct acl_path *p = v->p;
 	burst_mask known = 0;
 	unsigned i;
 
-	ct_follow(p->sessions, b, mask, zone, &p->flows);
-	burst_foreach (mask, i)
-		if (p->flows.flow[i] && p->flows.state[i] != CT_RELATED)
-			known |= UINT64_C(1) << i;
+	ct_follow(p->sessions, v->b, mask, (uint16_t)v->at->index, &p->flows);
+	burst_foreach (mask, i) {
+		if (!p->flows.flow[i] || p->flows.state[i] == CT_RELATED)
+			continue;
+		known |= UINT64_C(1) << i;
+		tell(v, UINT64_C(1) << i,
+		     (struct acl_event){.kind = ACL_EVENT_SESSION, .flow = p->flows.flow[i]});
+	}
 	return known;
 }
 
-/* The ACLs of a face; which packets they deny. */
-static burst_mask face_run(struct acl_path *p, struct face *f, uint16_t zone, const struct burst *b,
-			   burst_mask mask, int *err)
+/* Begins a flow with packet i; false if it is to be denied as there can be none. */
+static bool reflect(const struct visit *v, unsigned i)
 {
+	struct acl_path *p = v->p;
+	int err = ct_begin(p->sessions, v->b, i, (uint16_t)v->at->index, &p->flows);
+	bool full = err == -ENOSPC || err == -ENOMEM;
+
+	if (err == -ENOMEM)
+		*v->err = err;
+	if (!err || full)
+		tell(v, UINT64_C(1) << i,
+		     (struct acl_event){.kind = ACL_EVENT_REFLECT,
+					.denied = full,
+					.flow = full ? NULL : p->flows.flow[i]});
+	return !full;
+}
+
+/* The ACLs of a face; which packets they deny. */
+static burst_mask face_run(const struct visit *v, struct face *f, burst_mask mask)
+{
+	struct acl_path *p = v->p;
+	const struct burst *b = v->b;
 	bool fragments = tamis_acls_fragments(p->acls);
 	burst_mask denied = 0, permitted = 0, hit;
 	unsigned i;
@@ -325,55 +393,58 @@ static burst_mask face_run(struct acl_path *p, struct face *f, uint16_t zone, co
 		key_fill(b, i, fragments, &p->keys);
 	hit = acl_lookup(f->ctx, &p->keys, mask, p->hits);
 	burst_foreach (hit, i) {
+		enum tamis_acl_action action = p->hits[i].action;
 		burst_mask bit = UINT64_C(1) << i;
-		int full = 0;
 
 		hit_count(p, b, i);
-		if (p->hits[i].action == TAMIS_ACL_REFLECT)
-			full = ct_begin(p->sessions, b, i, zone, &p->flows);
-		if (full == -ENOMEM)
-			*err = full;
-		if (p->hits[i].action == TAMIS_ACL_DENY || full == -ENOSPC || full == -ENOMEM)
+		tell_entry(v, i, false);
+		if (action == TAMIS_ACL_DENY || (action == TAMIS_ACL_REFLECT && !reflect(v, i)))
 			denied |= bit;
 		else
 			permitted |= bit;
 	}
+	tell(v, mask & ~hit, (struct acl_event){.kind = ACL_EVENT_POLICY, .denied = true});
 	count_all(&f->denied, b, denied);
 	count_all(&f->permitted, b, permitted);
 	count_all(&f->unmatched, b, mask & ~hit);
 	return mask & ~permitted;
 }
 
-static burst_mask iface_run(struct acl_path *p, struct iface *in, const struct burst *b,
-			    burst_mask mask, enum tamis_acl_direction dir, int *err)
+static burst_mask iface_run(const struct visit *v, burst_mask mask)
 {
+	const struct burst *b = v->b;
 	burst_mask ip = b->has[HAS_IPV4] | b->has[HAS_IPV6], denied = 0, broken = 0, other = 0;
-	struct face *f = &in->face[dir];
+	struct face *f = &v->at->face[v->dir];
 	unsigned i;
 
-	if (dir == TAMIS_ACL_INPUT && in->macip != TAMIS_ACL_END)
-		denied = macip_run(p, in, b, mask);
+	if (v->dir == TAMIS_ACL_INPUT && v->at->macip != TAMIS_ACL_END)
+		denied = macip_run(v, mask);
 	mask &= ~denied;
 	if (!face_judges(f))
 		return denied;
+	tell(v, mask, (struct acl_event){.kind = ACL_EVENT_PACKET});
 	burst_foreach (mask & ~ip, i) {
 		if (b->protocol[i] == ETH_IPV4 || b->protocol[i] == ETH_IPV6)
 			broken |= UINT64_C(1) << i; /* no header that an entry could match */
 		else if (!ethertype_listed(f, b->protocol[i]))
 			other |= UINT64_C(1) << i;
 	}
+	tell(v, broken, (struct acl_event){.kind = ACL_EVENT_POLICY, .denied = true});
+	tell(v, other, (struct acl_event){.kind = ACL_EVENT_ETHERTYPE, .denied = true});
+	tell(v, mask & ~ip & ~broken & ~other, (struct acl_event){.kind = ACL_EVENT_ETHERTYPE});
 	count_all(&f->unmatched, b, broken);
 	count_all(&f->ethertype_denied, b, other);
 	denied |= broken | other;
 	mask &= ip;
 
-	burst_mask session = sessions_run(p, (uint16_t)in->index, b, mask);
+	burst_mask session = sessions_run(v, mask);
 	count_all(&f->session, b, session);
-	return denied | face_run(p, f, (uint16_t)in->index, b, mask & ~session, err);
+	return denied | face_run(v, f, mask & ~session);
 }
 
 burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
-			burst_mask seen_there, enum tamis_acl_direction dir, int *err)
+			burst_mask seen_there, enum tamis_acl_direction dir,
+			const struct acl_watch *watch, int *err)
 {
 	const uint32_t *at = dir == TAMIS_ACL_INPUT ? b->iif : b->oif;
 	burst_mask denied = 0;
@@ -394,7 +465,7 @@ burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask ma
 				p->lost += (uint64_t)__builtin_popcountll(same);
 		}
 		if (f && iface_judges(f, dir))
-			denied |= iface_run(p, f, b, same, dir, err);
+			denied |= iface_run(&(struct visit){p, f, dir, b, watch, err}, same);
 	}
 	return denied;
 }
@@ -431,8 +502,11 @@ int tamis_interface_context(struct tamis *t, uint32_t iface, enum tamis_acl_dire
 	struct iface *f;
 	int err = (unsigned)dir > TAMIS_ACL_OUTPUT ? -EINVAL : iface_get(t, iface, &f);
 
-	if (!err && !f->face[dir].ctx)
+	if (!err && !f->face[dir].ctx) {
 		err = tamis_acl_context_new(t->acl->acls, &f->face[dir].ctx);
+		if (!err)
+			acl_context_watch(f->face[dir].ctx, iface_bind, f);
+	}
 	if (!err)
 		*out = f->face[dir].ctx;
 	return err;
@@ -446,9 +520,12 @@ int tamis_interface_macip_set(struct tamis *t, uint32_t iface, uint32_t macip)
 
 	if (!err && macip != TAMIS_ACL_END)
 		err = tamis_macip_get(t->acl->acls, macip, &info);
-	if (!err)
-		f->macip = macip;
-	return err;
+	if (err)
+		return err;
+	if ((f->macip == TAMIS_ACL_END) != (macip == TAMIS_ACL_END))
+		iface_bind(f, macip != TAMIS_ACL_END);
+	f->macip = macip;
+	return 0;
 }
 
 int tamis_interface_ethertypes_set(struct tamis *t, uint32_t iface, enum tamis_acl_direction dir,

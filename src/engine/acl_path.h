@@ -15,14 +15,43 @@
 
 #include <tamis/acl.h>
 
+#include "ct/ct.h"
 #include "packet/burst.h"
 
 struct acl_path; /* opaque */
 
+/* What a packet meets, for those who watch it. */
+enum acl_event_kind {
+	ACL_EVENT_PACKET,    /* comes to where ACLs are bound */
+	ACL_EVENT_ENTRY,     /* matched the entry of `hit` */
+	ACL_EVENT_SESSION,   /* belongs to `flow` */
+	ACL_EVENT_REFLECT,   /* began `flow`; NULL, and denied: there is no room for it */
+	ACL_EVENT_ETHERTYPE, /* is not IP: its ethertype decided */
+	ACL_EVENT_POLICY,    /* nothing matched */
+};
+
+struct acl_event {
+	enum acl_event_kind kind;
+	unsigned packet;
+	uint32_t iface;
+	enum tamis_acl_direction dir;
+	bool macip; /* the MAC-IP ACL of the interface, not the list of ACLs */
+	bool denied;
+	const struct tamis_acl_hit *hit;
+	const struct ct_flow *flow;
+};
+
+/* fn is told of the packets of mask. */
+struct acl_watch {
+	burst_mask mask;
+	void (*fn)(void *arg, const struct acl_event *e);
+	void *arg;
+};
+
 int acl_path_new(struct acl_path **out);
 void acl_path_free(struct acl_path *p);
 
-/* True if some interface has anything bound. */
+/* True if some interface has anything bound. O(1). */
 bool acl_path_bound(const struct acl_path *p);
 /* True if what one packet does can matter to the next: some entry is permit+reflect. */
 bool acl_path_exact(const struct acl_path *p);
@@ -34,7 +63,8 @@ bool acl_path_exact(const struct acl_path *p);
  * memory.
  */
 burst_mask acl_path_run(struct acl_path *p, const struct burst *b, burst_mask mask,
-			burst_mask seen_there, enum tamis_acl_direction dir, int *err);
+			burst_mask seen_there, enum tamis_acl_direction dir,
+			const struct acl_watch *watch, int *err);
 
 /* Packets that were asked by nobody since their arrival is not known. */
 uint64_t acl_path_lost(const struct acl_path *p);

@@ -199,6 +199,7 @@ static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
 	struct acl_path *acl = b->engine->acl;
 	struct eval_result *r = &b->result, whole = {0};
 	bool exact = in->exact || (in->root && in->root->exact) || acl_path_exact(acl);
+	struct acl_watch watch = {.fn = trace_acl, .arg = b};
 	burst_mask arrive = 0, leave = 0, denied;
 	unsigned i;
 
@@ -208,12 +209,16 @@ static void judge_with_acls(struct tamis_burst *b, struct eval_input *in)
 	}
 	for (burst_mask rest = all_of(&b->b), now; rest; rest &= ~now) {
 		now = exact ? rest & -rest : rest;
-		denied = acl_path_run(acl, &b->b, now & arrive, arrive, TAMIS_ACL_INPUT, &b->err);
+		watch.mask = in->trace;
+		denied = acl_path_run(acl, &b->b, now & arrive, arrive, TAMIS_ACL_INPUT, &watch,
+				      &b->err);
 		in->mask = now & ~denied;
 		judge(b, in);
 		r->dropped |= denied;
+		/* Rules may have said that a packet is traced from there on. */
+		watch.mask = b->engine->trace ? b->trace : 0;
 		denied = acl_path_run(acl, &b->b, r->accepted & leave, ~arrive, TAMIS_ACL_OUTPUT,
-				      &b->err);
+				      &watch, &b->err);
 		r->accepted &= ~denied;
 		r->dropped |= denied;
 		result_add(&whole, r);

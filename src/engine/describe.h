@@ -9,11 +9,15 @@
 #define TAMIS_ENGINE_DESCRIBE_H
 
 #include "base/strbuf.h"
+#include "ct/ct.h"
 #include "packet/burst.h"
 
 /* `iif "eth0" ether saddr ... ip saddr ... tcp dport 22 ...`. Names are NULL for none. */
 void describe_packet(const struct burst *b, unsigned i, const char *iif, const char *oif,
 		     struct strbuf *out);
+
+/* `ip saddr ... ip daddr ... udp sport ... udp dport ...`: how the flow of this tuple began. */
+void describe_flow(const struct ct_tuple *t, struct strbuf *out);
 
 /* As nft's `log flags`. */
 enum {

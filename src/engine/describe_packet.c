@@ -140,15 +140,17 @@ static void icmp(struct field_writer *w, const char *name, const struct datatype
 	word(w, "%s code %u", name, w->b->icmp_code[w->i]);
 }
 
+static const struct {
+	uint8_t l4proto;
+	const char *name;
+} ports[] = {{IPPROTO_TCP, "tcp"},
+	     {IPPROTO_UDP, "udp"},
+	     {IPPROTO_UDPLITE, "udplite"},
+	     {IPPROTO_SCTP, "sctp"},
+	     {IPPROTO_DCCP, "dccp"}};
+
 static void describe_transport(struct field_writer *w)
 {
-	static const struct {
-		uint8_t l4proto;
-		const char *name;
-	} ports[] = {{IPPROTO_UDP, "udp"},
-		     {IPPROTO_UDPLITE, "udplite"},
-		     {IPPROTO_SCTP, "sctp"},
-		     {IPPROTO_DCCP, "dccp"}};
 	const struct burst *b = w->b;
 	unsigned i = w->i;
 	uint8_t h[8];
@@ -160,7 +162,7 @@ static void describe_transport(struct field_writer *w)
 	else if (has(w, HAS_ICMPV6))
 		icmp(w, "icmpv6", &type_icmpv6_type);
 	for (unsigned n = 0; n < ARRAY_SIZE(ports); n++) {
-		if (has(w, HAS_PORTS) && b->l4proto[i] == ports[n].l4proto)
+		if (has(w, HAS_PORTS) && !has(w, HAS_TCP) && b->l4proto[i] == ports[n].l4proto)
 			word(w, "%s sport %u %s dport %u", ports[n].name, b->sport[i],
 			     ports[n].name, b->dport[i]);
 	}
@@ -189,4 +191,31 @@ void describe_packet(const struct burst *b, unsigned i, const char *iif, const c
 		word(&w, "meta protocol 0x%04x", b->protocol[i]);
 	describe_transport(&w);
 	word(&w, "meta length %u", b->l3len[i]);
+}
+
+void describe_flow(const struct ct_tuple *t, struct strbuf *out)
+{
+	int family = t->family == 4 ? AF_INET : AF_INET6;
+	struct field_writer w = {.out = out};
+	const struct datatype *types =
+		t->l4proto == IPPROTO_ICMP ? &type_icmp_type : &type_icmpv6_type;
+	const char *icmp_name = t->l4proto == IPPROTO_ICMP ? "icmp" : "icmpv6";
+	char field[16];
+
+	address(&w, t->family == 4 ? "ip saddr" : "ip6 saddr", family, t->saddr);
+	address(&w, t->family == 4 ? "ip daddr" : "ip6 daddr", family, t->daddr);
+	if (t->l4proto == IPPROTO_ICMP || t->l4proto == IPPROTO_ICMPV6) {
+		snprintf(field, sizeof(field), "%s type", icmp_name);
+		named(&w, field, types, t->dport >> 8);
+		word(&w, "%s id %u", icmp_name, t->sport);
+		return;
+	}
+	for (unsigned n = 0; n < ARRAY_SIZE(ports); n++) {
+		if (t->l4proto != ports[n].l4proto)
+			continue;
+		word(&w, "%s sport %u %s dport %u", ports[n].name, t->sport, ports[n].name,
+		     t->dport);
+		return;
+	}
+	word(&w, "meta l4proto %u", t->l4proto);
 }

@@ -82,5 +82,7 @@ int engine_publish(struct tamis *t);
 /* eval's callbacks; arg is the struct tamis_burst. */
 void trace_event(void *arg, const struct eval_trace *e);
 void trace_log(void *arg, const struct eval_place *at, const struct prog_log *log);
+/* acl_path's; the same arg. */
+void trace_acl(void *arg, const struct acl_event *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace: eval's events, with the names and texts of the model; see tamis/trace.h. */
+/* trace: eval's events, with the names and texts of the model, and those of ACLs; see
+ * tamis/trace.h. */
 #include "engine/describe.h"
 #include "engine/engine.h"
 
@@ -125,4 +126,65 @@ void trace_log(void *arg, const struct eval_place *at, const struct prog_log *lo
 		t->trace(t->trace_arg, &e);
 	}
 	strbuf_free(&line);
+}
+
+void trace_acl(void *arg, const struct acl_event *e)
+{
+	static const enum tamis_trace_kind kinds[] = {
+		[ACL_EVENT_PACKET] = TAMIS_TRACE_PACKET,
+		[ACL_EVENT_ENTRY] = TAMIS_TRACE_ENTRY,
+		[ACL_EVENT_SESSION] = TAMIS_TRACE_SESSION,
+		[ACL_EVENT_REFLECT] = TAMIS_TRACE_REFLECT,
+		[ACL_EVENT_ETHERTYPE] = TAMIS_TRACE_ETHERTYPE,
+		[ACL_EVENT_POLICY] = TAMIS_TRACE_POLICY,
+	};
+	struct tamis_burst *tb = arg;
+	struct tamis *t = tb->engine;
+	const char *iface = interface_name(t->interfaces, e->iface);
+	bool output = e->dir == TAMIS_ACL_OUTPUT;
+	struct tamis_acl_entry entry;
+	struct tamis_macip_entry macip;
+	struct strbuf text = STRBUF_INIT;
+	struct tamis_trace out = {
+		.kind = kinds[e->kind],
+		.packet = e->packet,
+		.family = "acl",
+		.table = iface,
+		.chain = e->macip ? "macip"
+			 : output ? "output"
+				  : "input",
+		.verdict = e->denied ? "drop" : "accept",
+	};
+
+	switch (e->kind) {
+	case ACL_EVENT_PACKET:
+		describe_packet(&tb->b, e->packet, output ? NULL : iface, output ? iface : NULL,
+				&text);
+		out.verdict = NULL;
+		break;
+	case ACL_EVENT_ENTRY:
+		out.handle = e->hit->entry;
+		out.acl = e->hit->acl;
+		if (e->macip && !tamis_macip_entry_get(tamis_acls_of(t), out.handle, &macip))
+			out.macip_entry = &macip;
+		else if (!e->macip && !tamis_acl_entry_get(tamis_acls_of(t), out.handle, &entry))
+			out.entry = &entry;
+		break;
+	case ACL_EVENT_SESSION:
+	case ACL_EVENT_REFLECT:
+		if (e->flow)
+			describe_flow(ct_flow_tuple(e->flow, CT_ORIGINAL), &text);
+		break;
+	case ACL_EVENT_ETHERTYPE:
+		strbuf_printf(&text, "0x%04x", tb->b.protocol[e->packet]);
+		break;
+	case ACL_EVENT_POLICY:
+		break;
+	}
+	out.text = text.len ? strbuf_str(&text) : NULL;
+	if (strbuf_error(&text))
+		tb->err = -ENOMEM;
+	else
+		t->trace(t->trace_arg, &out);
+	strbuf_free(&text);
 }

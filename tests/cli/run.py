@@ -422,6 +422,33 @@ def acls_alone():
 
 
 @test
+def acls_traced():
+    out, err = tamis("replay", "-q", "--acl", ACLS, *LOCAL, "--trace", CAPTURE)
+    same(err, "")
+    lines = out.splitlines()
+    holds(all(re.match(r"trace id \d+ acl wan0 (input|output) "
+                       r"(packet: |rule acl \d+ entry \d+ |session |reflect |ethertype |policy drop$)", x) for x in lines))
+    golden("acl_trace.out", "".join(x + "\n" for x in lines if " packet: " not in x))
+    data = json.loads(tamis("replay", "--acl", ACLS, *LOCAL, "--json", CAPTURE)[0])
+    # One decision for each packet that came to an ACL, and the report counts the same ones.
+    for word, count in (("drop", data["dropped"]), ("accept", data["accepted"])):
+        deciding = [x for x in lines if x.endswith((f"(verdict {word})", f"policy {word}")) and " reflect " not in x]
+        same(len(deciding), count)
+    for a in data["acls"]:
+        for k, e in enumerate(a["entries"]):
+            same(sum(f" rule acl {a['index']} entry {k} " in x for x in lines), e["packets"])
+    # Beside JSON they stand on standard error; a selection tells of its packets alone.
+    report, err = tamis("replay", "--json", "--acl", ACLS, *LOCAL, "--trace=tcp dport 443", CAPTURE)
+    some = set(err.splitlines())
+    holds(json.loads(report)["packets"] and some and some < set(lines), err)
+    written("mac.vpp", "set acl-plugin macip acl deny ip 0.0.0.0/0 mac 02:00:00:00:00:fe mask ff:ff:ff:ff:ff:ff\n"
+                       "set acl-plugin macip interface wan0 acl 0\n")
+    out = tamis("replay", "-q", "--acl", "mac.vpp", "--iif", "wan0", "--trace", CAPTURE)[0]
+    holds("acl wan0 macip rule acl 0 entry 0 deny ip 0.0.0.0/0 mac 02:00:00:00:00:fe mask ff:ff:ff:ff:ff:ff (verdict drop)" in out
+          and "acl wan0 macip policy drop" in out, out)
+
+
+@test
 def acls_and_rules():
     """Input ACLs, then the ruleset for what they let through, then output ACLs."""
     written("in.vpp", "set acl-plugin acl permit\nset acl-plugin interface in0 input acl 0\n")

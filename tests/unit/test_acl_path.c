@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_acl_path: ACLs at interfaces, by packets: where they are asked, what permit+reflect opens,
- * what fragments, MAC-IP ACLs and ethertypes mean, beside a ruleset and alone.
+ * what fragments, MAC-IP ACLs and ethertypes mean, beside a ruleset and alone; what traces tell.
  */
 #include "packet_build.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <tamis/acl.h>
 #include <tamis/tamis.h>
@@ -432,6 +433,208 @@ static void ethertypes(void **state)
 	world_end(&x);
 }
 
+/* --- what is told of traced packets --------------------------------------------------------- */
+
+struct told {
+	char line[8][200];
+	unsigned n;
+};
+
+static void tell(void *arg, const struct tamis_trace *e)
+{
+	struct told *t = arg;
+	char *line = t->line[t->n++];
+	size_t size = sizeof(t->line[0]);
+
+	assert_true(t->n <= 8);
+	int n = snprintf(line, size, "%u %s %s %s: %d", e->packet, e->family, e->table, e->chain,
+			 (int)e->kind);
+	if (e->kind != TAMIS_TRACE_PACKET && e->text)
+		n += snprintf(line + n, size - (size_t)n, " %s", e->text);
+	if (e->entry)
+		n += snprintf(line + n, size - (size_t)n, " acl %u entry %u dport %u", e->acl,
+			      e->entry->position, e->entry->rule.dport_first);
+	if (e->macip_entry)
+		n += snprintf(line + n, size - (size_t)n, " acl %u entry %u mac %u", e->acl,
+			      e->macip_entry->position, e->macip_entry->rule.mac[5]);
+	if (strcmp(e->family, "acl") == 0)
+		assert_true(!e->handle == !(e->entry || e->macip_entry));
+	if (e->verdict)
+		snprintf(line + n, size - (size_t)n, " %s", e->verdict);
+}
+
+static void traced(struct world *x, const struct packet *p, uint32_t iif, uint32_t oif,
+		   uint64_t time, struct told *told)
+{
+	told->n = 0;
+	tamis_burst_clear(x->b);
+	add(x, p, iif, oif, time);
+	tamis_burst_trace(x->b, 1);
+	assert_int_equal(tamis_burst_run(x->b), 0);
+}
+
+static void trace(void **state)
+{
+	struct tamis_acl_rule in[] = {rule(TAMIS_ACL_DENY, 4, TCP, 22, 22),
+				      rule(TAMIS_ACL_PERMIT, 4, TCP, 80, 80)},
+			      out = rule(TAMIS_ACL_REFLECT, 4, UDP, 53, 53), first;
+	static const char *const flow =
+		"ip saddr 192.0.2.1 ip daddr 198.51.100.2 udp sport 5353 udp dport 53";
+	struct packet ssh = tcp4(false, 1, 22, SYN), web = tcp4(false, 1, 80, SYN),
+		      other = tcp4(false, 1, 99, SYN), query = udp4(false), answer = udp4(true);
+	struct tamis_acl_entry entry;
+	struct told told = {0};
+	char want[200];
+	struct world x;
+
+	world_begin(&x, "table ip t { chain c { type filter hook forward priority 0; "
+			"tcp dport 80 meta nftrace set 1; }; }");
+	tamis_trace_set(x.t, tell, &told);
+	acl(&x, 3, in, 2);
+	acl(&x, 4, &out, 1);
+	assert_int_equal(tamis_acl_context_insert(x.in, 3, TAMIS_ACL_END), 0);
+	assert_int_equal(tamis_acl_context_insert(x.out, 4, TAMIS_ACL_END), 0);
+	traced(&x, &ssh, x.wan, x.lan, 0, &told);
+	assert_int_equal(told.n, 2);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d", TAMIS_TRACE_PACKET);
+	assert_string_equal(told.line[0], want);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d acl 3 entry 0 dport 22 drop",
+		 TAMIS_TRACE_ENTRY);
+	assert_string_equal(told.line[1], want);
+	/* Positions follow changes. */
+	first = rule(TAMIS_ACL_DENY, 4, UDP, 7, 7);
+	acl(&x, 3, (struct tamis_acl_rule[]){first, in[0], in[1]}, 3);
+	traced(&x, &ssh, x.wan, x.lan, 0, &told);
+	assert_non_null(strstr(told.line[1], " acl 3 entry 1 dport 22 drop"));
+	traced(&x, &other, x.wan, x.lan, 0, &told);
+	assert_int_equal(told.n, 2);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d drop", TAMIS_TRACE_POLICY);
+	assert_string_equal(told.line[1], want);
+	/* Where nothing is bound, nothing is told; the ruleset's lines stand between the two. */
+	traced(&x, &query, x.lan, x.wan, 0, &told);
+	assert_int_equal(told.n, 6);
+	assert_non_null(strstr(told.line[0], "0 ip t c: "));
+	snprintf(want, sizeof(want), "0 acl wan0 output: %d acl 4 entry 0 dport 53 accept",
+		 TAMIS_TRACE_ENTRY);
+	assert_string_equal(told.line[4], want);
+	snprintf(want, sizeof(want), "0 acl wan0 output: %d %s accept", TAMIS_TRACE_REFLECT, flow);
+	assert_string_equal(told.line[5], want);
+	traced(&x, &answer, x.wan, x.lan, 1, &told);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d %s accept", TAMIS_TRACE_SESSION, flow);
+	assert_string_equal(told.line[1], want);
+	/* Not asked for, but by a rule: told from there on. */
+	told.n = 0;
+	assert_false(passes(&x, &web, x.wan, x.wan, 2));
+	assert_true(told.n >= 3);
+	assert_non_null(strstr(told.line[told.n - 2], "0 acl wan0 output: "));
+	assert_null(strstr(told.line[0], "acl wan0 input"));
+	told.n = 0;
+	assert_false(passes(&x, &ssh, x.wan, x.lan, 2));
+	assert_int_equal(told.n, 0);
+	assert_int_equal(tamis_acl_entry_get(x.acls, UINT64_MAX, &entry), -ENOENT);
+	world_end(&x);
+}
+
+static void trace_of_frames(void **state)
+{
+	struct tamis_macip_rule rules[] = {{.action = TAMIS_ACL_DENY,
+					    .family = 4,
+					    .mac = {2, 0, 0, 0, 0, 3},
+					    .mask = {255, 255, 255, 255, 255, 255}},
+					   {.action = TAMIS_ACL_PERMIT, .family = 4}};
+	static const uint16_t types[] = {0x0806};
+	struct tamis_acl_rule all = rule(TAMIS_ACL_PERMIT, 4, 0, 0, 0xffff);
+	struct packet p;
+	uint32_t index = TAMIS_ACL_NEW;
+	struct told told = {0};
+	char want[200];
+	struct world x;
+
+	world_begin(&x, NULL);
+	x.link = TAMIS_LINK_ETHERNET;
+	tamis_trace_set(x.t, tell, &told);
+	assert_int_equal(tamis_macip_put(x.acls, &index, NULL, rules, 2), 0);
+	assert_int_equal(tamis_interface_macip_set(x.t, x.wan, index), 0);
+	acl(&x, 0, &all, 1);
+	assert_int_equal(tamis_interface_ethertypes_set(x.t, x.wan, TAMIS_ACL_INPUT, types, 1), 0);
+	p = framed(0x0800, 3, false);
+	traced(&x, &p, x.wan, x.lan, 0, &told);
+	assert_int_equal(told.n, 2);
+	snprintf(want, sizeof(want), "0 acl wan0 macip: %d acl 0 entry 0 mac 3 drop",
+		 TAMIS_TRACE_ENTRY);
+	assert_string_equal(told.line[1], want);
+	p = framed(0x88cc, 2, false);
+	traced(&x, &p, x.wan, x.lan, 0, &told);
+	snprintf(want, sizeof(want), "0 acl wan0 macip: %d drop", TAMIS_TRACE_POLICY);
+	assert_string_equal(told.line[1], want);
+	assert_int_equal(tamis_acl_context_insert(x.in, 0, TAMIS_ACL_END), 0);
+	p = framed(0x0806, 2, false);
+	traced(&x, &p, x.wan, x.lan, 0, &told);
+	assert_int_equal(told.n, 4);
+	snprintf(want, sizeof(want), "0 acl wan0 macip: %d acl 0 entry 1 mac 0 accept",
+		 TAMIS_TRACE_ENTRY);
+	assert_string_equal(told.line[1], want);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d 0x0806 accept", TAMIS_TRACE_ETHERTYPE);
+	assert_string_equal(told.line[3], want);
+	assert_int_equal(tamis_interface_macip_set(x.t, x.wan, TAMIS_ACL_END), 0);
+	p = framed(0x88cc, 2, false);
+	traced(&x, &p, x.wan, x.lan, 0, &told);
+	snprintf(want, sizeof(want), "0 acl wan0 input: %d 0x88cc drop", TAMIS_TRACE_ETHERTYPE);
+	assert_string_equal(told.line[1], want);
+	world_end(&x);
+}
+
+/* Which interface is the only one with something bound is kept while things come and go. */
+static void the_only_interface(void **state)
+{
+	struct tamis_acl_rule deny = rule(TAMIS_ACL_DENY, 4, 0, 0, 0xffff);
+	struct tamis_macip_rule mac = {.action = TAMIS_ACL_PERMIT, .family = 4};
+	struct packet p = tcp4(false, 1, 22, SYN);
+	uint32_t index = TAMIS_ACL_NEW;
+	struct tamis_acl_context *lan;
+	struct tamis_totals totals;
+	struct world x;
+
+	world_begin(&x, NULL);
+	acl(&x, 0, &deny, 1);
+	acl(&x, 1, &deny, 1);
+	assert_int_equal(tamis_macip_put(x.acls, &index, NULL, &mac, 1), 0);
+	assert_int_equal(tamis_interface_context(x.t, x.lan, TAMIS_ACL_INPUT, &lan), 0);
+	assert_int_equal(tamis_acl_context_set(x.in, (uint32_t[]){0, 1}, 2), 0);
+	assert_int_equal(tamis_acl_context_insert(x.out, 0, TAMIS_ACL_END), 0);
+	assert_false(passes(&x, &p, 0, 0, 0));
+	/* Both directions of one interface, then a second interface. */
+	assert_int_equal(tamis_acl_context_remove(x.out, 0), 0);
+	assert_int_equal(tamis_acl_context_remove(x.in, 0), 0);
+	assert_false(passes(&x, &p, 0, 0, 0));
+	assert_int_equal(tamis_interface_macip_set(x.t, x.lan, index), 0);
+	assert_true(passes(&x, &p, 0, 0, 0));
+	tamis_totals_get(x.t, &totals);
+	assert_int_equal(totals.no_interface, 1);
+	assert_int_equal(tamis_interface_macip_set(x.t, x.lan, index), 0);
+	assert_int_equal(tamis_interface_macip_set(x.t, x.lan, TAMIS_ACL_END), 0);
+	assert_false(passes(&x, &p, 0, 0, 0));
+	/* What is taken back has bound nothing, and unbound nothing. */
+	assert_int_equal(tamis_acls_begin(x.acls), 0);
+	assert_int_equal(tamis_acl_context_insert(lan, 0, TAMIS_ACL_END), 0);
+	assert_int_equal(tamis_acl_context_set(x.in, NULL, 0), 0);
+	tamis_acls_abort(x.acls);
+	assert_false(passes(&x, &p, 0, 0, 0));
+	assert_true(passes(&x, &p, x.lan, x.lan, 0));
+	/* A whole list replaced is bound all the time; an empty one is not. */
+	assert_int_equal(tamis_acl_context_set(x.in, (uint32_t[]){0}, 1), 0);
+	assert_false(passes(&x, &p, 0, 0, 0));
+	assert_int_equal(tamis_acl_context_set(x.in, NULL, 0), 0);
+	assert_true(passes(&x, &p, 0, 0, 0));
+	assert_true(passes(&x, &p, x.wan, x.wan, 0));
+	tamis_totals_get(x.t, &totals);
+	assert_int_equal(totals.no_interface, 1);
+	/* The engine goes with things bound at several. */
+	assert_int_equal(tamis_acl_context_insert(lan, 0, TAMIS_ACL_END), 0);
+	assert_int_equal(tamis_interface_macip_set(x.t, x.wan, index), 0);
+	world_end(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +644,9 @@ int main(void)
 		cmocka_unit_test(fragments),
 		cmocka_unit_test(macip),
 		cmocka_unit_test(ethertypes),
+		cmocka_unit_test(trace),
+		cmocka_unit_test(trace_of_frames),
+		cmocka_unit_test(the_only_interface),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
