@@ -145,8 +145,9 @@ struct set *dynamic_build(struct build *b, const struct prog_expr *key, uint32_t
 		.dynamic = true,
 		.timeout = timeout,
 		.size = size ? size : SIZE_DEFAULT,
-		.ext_new = state_list_ext_new,
-		.ext_free = state_list_ext_free,
+		.ext_size = state_list_ext_size,
+		.ext_init = state_list_ext_init,
+		.ext_fini = state_list_ext_fini,
 	};
 
 	desc_fields(&d, key);
@@ -156,8 +157,9 @@ struct set *dynamic_build(struct build *b, const struct prog_expr *key, uint32_t
 static struct set *anonymous_build(struct build *b, const struct anonymous *a)
 {
 	struct set_desc d = {
-		.ext_new = state_list_ext_new,
-		.ext_free = state_list_ext_free,
+		.ext_size = state_list_ext_size,
+		.ext_init = state_list_ext_init,
+		.ext_fini = state_list_ext_fini,
 	};
 	struct set *set;
 

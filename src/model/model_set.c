@@ -51,8 +51,9 @@ static int set_make(struct model_set *s, const struct set_decl *d)
 		.size = d->size,
 		.timeout_ns = ms_to_ns(d->timeout),
 		.gc_interval_ns = ms_to_ns(d->gc_interval),
-		.ext_new = state_list_ext_new,
-		.ext_free = state_list_ext_free,
+		.ext_size = state_list_ext_size,
+		.ext_init = state_list_ext_init,
+		.ext_fini = state_list_ext_fini,
 		.data_ctx = s,
 	};
 	int err = model_state_template(d->stmts, &t);

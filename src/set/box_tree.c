@@ -417,7 +417,7 @@ struct set_elem *box_tree_first(const struct set *s, const struct box_node *root
 			continue;
 		}
 		struct set_elem *e = elem_of(s->key_len, root, i);
-		if ((!best || e->seq < best->seq) && elem_live(e, now))
+		if ((!best || elem_seq(s, e) < elem_seq(s, best)) && elem_live(e, now))
 			best = e;
 	}
 	return best;

@@ -16,24 +16,9 @@
  */
 #include "set/set_internal.h"
 
-static void elem_free_now(struct rcu_head *head)
-{
-	struct set_elem *e = container_of(head, struct set_elem, rcu);
-
-	if (e->ext)
-		e->ext_free(e->ext);
-	free(e->comment);
-	free(e);
-}
-
-void hash_set_elem_free(struct rcu *rcu, struct set_elem *e)
-{
-	rcu_defer(rcu, &e->rcu, elem_free_now, sizeof(*e));
-}
-
 static void record_free(struct rcu *rcu, void *record)
 {
-	hash_set_elem_free(rcu, record);
+	elem_record_free(rcu, record);
 }
 
 int hash_set_table(struct set *s, struct hash_table **out)
@@ -146,7 +131,7 @@ static int find_live(struct set *s, const uint8_t *key, bool packet, uint64_t no
 static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *item,
 		   struct lifetime t, uint64_t now)
 {
-	bool state = (item->template || s->desc.ext_ctx) && s->desc.ext_new;
+	bool state = (item->template || s->desc.ext_ctx) && s->desc.ext_init;
 	uint64_t word[HASH_COLUMNS] = {0};
 	struct set_elem *e = NULL;
 	if (s->desc.size && hash_table_count(pos->t) >= s->desc.size)

@@ -268,7 +268,7 @@ static void fill(void *ctx, struct set_elem *e)
 static bool elements_are_records(const struct set *s)
 {
 	const struct set_desc *d = &s->desc;
-	return d->timeout || d->data_len || (d->ext_new && d->ext_ctx);
+	return d->timeout || d->data_len || (d->ext_init && d->ext_ctx);
 }
 
 /* Makes the table if it is time for it. */

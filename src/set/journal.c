@@ -144,7 +144,7 @@ static void entry_key_free(const struct set *s, const struct journal_entry *j)
 static void free_one(void *ctx, struct set_elem *e)
 {
 	if (!elem_is_bare(e))
-		hash_set_elem_free(NULL, e);
+		elem_record_free(NULL, e);
 }
 
 static void store_free_now(const struct set_ops *ops, struct set_store *st, unsigned key_len)
@@ -152,7 +152,7 @@ static void store_free_now(const struct set_ops *ops, struct set_store *st, unsi
 	if (!st->table) /* which frees its records itself, when no reader looks at them */
 		ops->each(st, key_len, free_one, NULL);
 	if (st->catchall)
-		hash_set_elem_free(NULL, st->catchall);
+		elem_record_free(NULL, st->catchall);
 	ops->store_free(st, key_len);
 	expiry_free(&st->expiry);
 }

@@ -24,7 +24,7 @@ static int desc_check(const struct set_desc *d)
 		len += d->field_len[f];
 	}
 	if (len > SET_KEY_MAX || (d->timeout_ns && !d->timeout) || d->timeout_ns == SET_NEVER ||
-	    (d->ext_new && !d->ext_free))
+	    (d->ext_init && !d->ext_size))
 		return -EINVAL;
 	return d->dynamic && d->interval ? -EOPNOTSUPP : 0;
 }
@@ -34,7 +34,7 @@ static bool bitmap_fits(const struct set *s)
 {
 	const struct set_desc *d = &s->desc;
 	return s->key_len <= 2 && !d->data_len && !d->timeout && !d->dynamic && !d->rcu &&
-	       !(d->ext_new && d->ext_ctx);
+	       !(d->ext_init && d->ext_ctx);
 }
 
 static void set_layout(struct set *s)
@@ -56,6 +56,10 @@ static void set_layout(struct set *s)
 	if (d->data_len) {
 		s->off_data = (end + 7) & ~7U;
 		end = s->off_data + d->data_len;
+	}
+	if (s->ops == &concat_set_ops) {
+		s->off_seq = (end + 7) & ~7U;
+		end = s->off_seq + (unsigned)sizeof(uint64_t);
 	}
 	s->elem_size = offsetof(struct set_elem, bytes) + end;
 }
@@ -98,6 +102,7 @@ void set_free(struct set *s)
 	if (s->view)
 		rcu_defer(s->desc.rcu, s->view, set_view_free, 0);
 	free(s->next_view);
+	elem_pool_close(s->pool);
 	journal_free(s);
 	free(s);
 }
@@ -135,144 +140,6 @@ int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_in
 }
 
 /* --- elements ------------------------------------------------------------------------------- */
-
-int elems_reserve(struct set *s, const uint8_t *lo, const uint8_t *hi, size_t n)
-{
-	int err = lo ? s->ops->reserve(s, lo, hi, n) : 0;
-	if (err)
-		return err;
-	return n < EXPIRY_NONE ? expiry_reserve(&s->store.expiry, (uint32_t)n) : -ENOMEM;
-}
-
-static struct set_elem *bare_new(const struct set *s, const uint8_t *lo, const uint8_t *hi,
-				 const char *comment, const void *template)
-{
-	if (!s->ops->bare || !lo || s->desc.timeout || s->desc.data_len || comment ||
-	    (template && s->desc.ext_new))
-		return NULL;
-	return s->ops->bare(s, lo, hi);
-}
-
-int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
-	     const char *comment, const void *template, uint64_t now, struct set_elem **out)
-{
-	int err = elems_reserve(s, lo, hi, 1);
-	if (err)
-		return err;
-	if (!template)
-		template = s->desc.ext_ctx;
-	struct set_elem *e = bare_new(s, lo, hi, comment, template);
-	if (e) {
-		*out = e;
-		return 0;
-	}
-	err = s->ops->reserve_record && lo ? s->ops->reserve_record(s) : 0;
-	if (err)
-		return err;
-	return elem_make(s, lo, hi, data, comment, template, now, out);
-}
-
-int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
-	      const char *comment, const void *template, uint64_t now, struct set_elem **out)
-{
-	struct set_elem *e = calloc(1, s->elem_size);
-	if (!e)
-		return -ENOMEM;
-	if (comment) {
-		e->comment = strdup(comment);
-		if (!e->comment)
-			goto err_free;
-	}
-	if (template && s->desc.ext_new) {
-		e->ext = s->desc.ext_new(template, now);
-		if (!e->ext)
-			goto err_free;
-	}
-	e->ext_free = s->desc.ext_free;
-	if (s->ops != &hash_set_ops)
-		e->seq = s->next_seq++;
-	e->expires = UINT64_MAX;
-	e->expiry_pos = EXPIRY_NONE;
-	if (lo) {
-		memcpy(elem_lo(e), lo, s->key_len);
-		if (s->desc.interval)
-			memcpy(elem_hi(s, e), hi, s->key_len);
-	} else {
-		e->catchall = true;
-	}
-	if (s->desc.data_len)
-		memcpy(elem_data(s, e), data, s->desc.data_len);
-	*out = e;
-	return 0;
-
-err_free:
-	free(e->comment);
-	free(e);
-	return -ENOMEM;
-}
-
-void elem_free(const struct set *s, struct set_elem *e)
-{
-	if (!elem_is_bare(e))
-		hash_set_elem_free(s->desc.rcu, e);
-}
-
-void elem_data_use(const struct set *s, struct set_elem *e, int delta)
-{
-	if (s->desc.data_use && s->desc.data_len)
-		s->desc.data_use(s->desc.data_ctx, elem_data(s, e), delta);
-}
-
-void elem_attach(struct set *s, struct set_elem *e)
-{
-	if (elem_is_catchall(e)) {
-		s->store.catchall = e;
-		catchall_show(s);
-	} else {
-		if (!s->undoing || !s->ops->revert)
-			s->ops->insert(s, e);
-		s->store.n++;
-	}
-	if (elem_expires(e) != UINT64_MAX)
-		expiry_insert(&s->store.expiry, e);
-	elem_data_use(s, e, 1);
-}
-
-void elem_detach(struct set *s, struct set_elem *e)
-{
-	if (elem_is_catchall(e)) {
-		s->store.catchall = NULL;
-		catchall_show(s);
-	} else {
-		s->store.n--;
-		if (!s->undoing || !s->ops->revert)
-			s->ops->remove(s, e);
-	}
-	if (!elem_is_bare(e) && e->expiry_pos != EXPIRY_NONE)
-		expiry_remove(&s->store.expiry, e);
-	elem_data_use(s, e, -1);
-}
-
-void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires)
-{
-	struct expiry *x = &s->store.expiry;
-
-	e->timeout = timeout;
-	__atomic_store_n(&e->expires, expires, __ATOMIC_RELAXED);
-	if (e->expiry_pos == EXPIRY_NONE) {
-		if (expires != UINT64_MAX)
-			expiry_insert(x, e);
-	} else if (expires == UINT64_MAX) {
-		expiry_remove(x, e);
-	} else {
-		expiry_update(x, e);
-	}
-}
-
-int elem_reserve_take(struct set *s, struct set_elem *e, size_t n)
-{
-	return s->ops->reserve_take && !elem_is_catchall(e) ? s->ops->reserve_take(s, e, n) : 0;
-}
 
 /* Takes an element out whose time has passed. A journal entry was reserved. 0 or -ENOMEM. */
 static int reclaim(struct set *s, struct set_elem *e)

@@ -71,12 +71,14 @@ struct set_desc {
 	struct rcu *rcu;
 
 	/*
-	 * State of elements. ext_new() makes that of a new element from a template: the one given
-	 * with the element, else ext_ctx; with neither an element has no state. NULL from it means
-	 * -ENOMEM.
+	 * State of elements, which stands within them, aligned to 8 bytes. ext_init() makes that of
+	 * a new element from a template: the one given with the element, else ext_ctx; with neither
+	 * an element has no state. ext_size() is how many bytes that takes; an error of ext_init(),
+	 * -errno, is that of the call. ext_fini(), which may be NULL, does not free the bytes.
 	 */
-	void *(*ext_new)(const void *template, uint64_t now);
-	void (*ext_free)(void *ext);
+	size_t (*ext_size)(const void *template);
+	int (*ext_init)(void *ext, const void *template, uint64_t now);
+	void (*ext_fini)(void *ext);
 	const void *ext_ctx;
 
 	/*
@@ -113,7 +115,7 @@ struct set_item {
 	uint64_t timeout_ns;	/* 0: the set's default; SET_NEVER */
 	uint64_t expires_in_ns; /* what is left of the timeout; 0: all of it */
 	const char *comment;	/* or NULL */
-	const void *template;	/* for ext_new(); NULL: the set's */
+	const void *template;	/* for ext_init(); NULL: the set's */
 };
 
 enum set_add_flags {

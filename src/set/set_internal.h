@@ -15,24 +15,35 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "set/elem_pool.h"
 #include "set/hash_table.h"
 #include "set/interval_tree.h"
 #include "set/set.h"
 
 #define EXPIRY_NONE UINT32_MAX
 
+/*
+ * The record of an element, in one piece of its set's elem_pool: this head, then lo, hi (ranges),
+ * data and order of arrival (boxes) at the set's offsets, then state and comment.
+ */
 struct set_elem {
-	struct rcu_head rcu; /* when it goes */
-	void (*ext_free)(void *ext);
-	uint64_t seq;	     /* order of arrival, for crossing boxes */
-	uint64_t timeout;    /* 0: none */
-	uint64_t expires;    /* UINT64_MAX: never */
-	uint32_t expiry_pos; /* place in the expiry queue or EXPIRY_NONE */
+	uint64_t expires; /* UINT64_MAX: never */
+	uint16_t at;	  /* where in the pool */
+	uint16_t ext;	  /* where its state is, in words from here; 0: it has none */
+	uint16_t comment; /* the same of its comment */
 	bool catchall;
-	char *comment;
-	void *ext;
-	uint8_t bytes[]; /* lo, hi (ranges), data at the set's offsets */
+	union {
+		struct rcu_head rcu; /* when it goes */
+		/* Which nobody but the control thread looks at, and not then. */
+		struct {
+			uint64_t timeout;    /* 0: none */
+			uint32_t expiry_pos; /* place in the expiry queue or EXPIRY_NONE */
+		};
+	};
+	uint8_t bytes[];
 };
+
+_Static_assert(sizeof(struct set_elem) == 48, "what an element costs besides what it has");
 
 /*
  * An element that has a key, or range, and nothing else may have no memory of its own: it is bare,
@@ -81,7 +92,8 @@ struct set {
 	struct set_desc desc;
 	const struct set_ops *ops;
 	unsigned key_len, prefix_len; /* prefix_len: at most 8 */
-	unsigned off_hi, off_data, elem_size;
+	unsigned off_hi, off_data, off_seq, elem_size;
+	struct elem_pool *pool; /* made with the first record */
 	uint64_t next_seq;
 	struct set_store store;
 	struct hash_table *published; /* hash: what lookups look at */
@@ -155,6 +167,14 @@ static inline uint8_t *elem_data(const struct set *s, struct set_elem *e)
 	return e->bytes + s->off_data;
 }
 
+/* Order of arrival, of concatenated ranges. */
+static inline uint64_t elem_seq(const struct set *s, const struct set_elem *e)
+{
+	uint64_t seq;
+	memcpy(&seq, e->bytes + s->off_seq, sizeof(seq));
+	return seq;
+}
+
 static inline bool elem_live(const struct set_elem *e, uint64_t now)
 {
 	return elem_is_bare(e) || now < __atomic_load_n(&e->expires, __ATOMIC_RELAXED);
@@ -177,12 +197,13 @@ static inline uint64_t elem_expires(const struct set_elem *e)
 
 static inline const char *elem_comment(const struct set_elem *e)
 {
-	return elem_is_bare(e) ? NULL : e->comment;
+	return elem_is_bare(e) || !e->comment ? NULL
+					      : (const char *)((const uint64_t *)e + e->comment);
 }
 
 static inline void *elem_ext(const struct set_elem *e)
 {
-	return elem_is_bare(e) ? NULL : e->ext;
+	return elem_is_bare(e) || !e->ext ? NULL : (uint64_t *)e + e->ext;
 }
 
 static inline void elem_keys(const struct set *s, struct set_elem *e, struct elem_keys *out)
@@ -219,10 +240,12 @@ static inline void catchall_show(struct set *s)
 	__atomic_store_n(&s->shown, s->store.catchall, __ATOMIC_RELEASE);
 }
 
-/* set.c: puts an element into its place and takes it out: kind, expiry queue, data_use. */
+/* elem.c: puts an element into its place and takes it out: kind, expiry queue, data_use. */
 void elem_attach(struct set *s, struct set_elem *e);
 void elem_detach(struct set *s, struct set_elem *e);
 void elem_free(const struct set *s, struct set_elem *e);
+/* When no reader can see it; not of a bare one. */
+void elem_record_free(struct rcu *rcu, struct set_elem *e);
 void elem_data_use(const struct set *s, struct set_elem *e, int delta);
 void elem_set_lifetime(struct set *s, struct set_elem *e, uint64_t timeout, uint64_t expires);
 /* Makes room for n elements within lo..hi (NULL: the catch-all) to be attached. */
@@ -256,7 +279,6 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 void hash_set_settle(struct set *s, const uint8_t *key);
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
 			       uint64_t expires);
-void hash_set_elem_free(struct rcu *rcu, struct set_elem *e);
 
 /* set.c: frees a view, of which the head is the first member. */
 void set_view_free(struct rcu_head *view);

@@ -36,9 +36,22 @@ static int limit_init(struct limit *l, const struct state_info *info)
 	return 0;
 }
 
+size_t state_bytes(enum state_kind kind)
+{
+	static const uint8_t size[] = {
+#define STATE_SIZE(name) (offsetof(struct state, name) + sizeof(((struct state *)0)->name))
+		[STATE_COUNTER] = STATE_SIZE(counter),	   [STATE_QUOTA] = STATE_SIZE(quota),
+		[STATE_LIMIT] = STATE_SIZE(limit),	   [STATE_LAST] = STATE_SIZE(last),
+		[STATE_CONNLIMIT] = STATE_SIZE(connlimit),
+	};
+	_Static_assert(ARRAY_SIZE(size) == STATE_KINDS_N, "a size for each kind");
+	_Static_assert(STATE_SIZE(counter) == 24, "what a counter costs an element");
+	return size[kind];
+}
+
 int state_init(struct state *st, const struct state_info *info, uint64_t now)
 {
-	struct state n = {.kind = info->kind};
+	struct state n = {.kind = (uint8_t)info->kind};
 	int err = 0;
 
 	switch (info->kind) {
@@ -70,7 +83,7 @@ int state_init(struct state *st, const struct state_info *info, uint64_t now)
 		err = -EINVAL;
 	}
 	if (!err)
-		*st = n;
+		memcpy(st, &n, state_bytes(info->kind));
 	return err;
 }
 

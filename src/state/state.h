@@ -133,19 +133,21 @@ int state_template_new(const struct state_info *infos, unsigned n, struct state_
 void state_template_free(struct state_template *t);
 /* Other parameters for state i. As state_new(). */
 int state_template_set(struct state_template *t, unsigned i, const struct state_info *info);
-/* True if both have the same kinds in the same order: the kernel's condition for an element's own
- * statements in a set that has some. */
 /* The same kinds with the same parameters; counts that they begin with may differ. */
 bool state_template_same(const struct state_template *a, const struct state_template *b);
+/* True if both have the same kinds in the same order: the kernel's condition for an element's own
+ * statements in a set that has some. */
 bool state_template_same_kinds(const struct state_template *a, const struct state_template *b);
 
-int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out);
-void state_list_free(struct state_list *l);
 unsigned state_list_len(const struct state_list *l);
 struct state *state_list_at(struct state_list *l, unsigned i);
 
-/* A list as a set's per-element state: the values of struct set_desc's ext_new and ext_free. */
-void *state_list_ext_new(const void *template, uint64_t now);
-void state_list_ext_free(void *ext);
+/*
+ * A list as a set's per-element state: the values of struct set_desc's ext_size, ext_init and
+ * ext_fini. A counter takes 24 bytes, a limit 64, what else there is lies between.
+ */
+size_t state_list_ext_size(const void *template);
+int state_list_ext_init(void *ext, const void *template, uint64_t now);
+void state_list_ext_fini(void *ext);
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state_internal: what state.c and state_list.c share: the states themselves, side by side in
- * lists. */
+/*
+ * state_internal: what the files of src/state share: the states themselves.
+ *
+ * Those of a list stand one behind the other, each with the bytes that its kind needs
+ * (state_bytes()) and no more: what lies behind them in struct state is not theirs.
+ */
 #ifndef TAMIS_STATE_INTERNAL_H
 #define TAMIS_STATE_INTERNAL_H
 
@@ -16,7 +20,8 @@ struct limit {
 };
 
 struct state {
-	enum state_kind kind;
+	uint8_t kind;
+	bool more;     /* in a list: another one follows */
 	uint32_t lock; /* of state_eval_shared() */
 	union {
 		struct {
@@ -39,6 +44,8 @@ struct state {
 	};
 };
 
+size_t state_bytes(enum state_kind kind);
+/* Writes state_bytes() at st. */
 int state_init(struct state *st, const struct state_info *info, uint64_t now);
 void state_fini(struct state *st);
 

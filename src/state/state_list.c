@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state_list: several states in one piece of memory, made from a template; see state.h. */
+/* state_list: several states one behind the other, made from a template; see state.h. */
 #include <stdlib.h>
 
 #include "state/state_internal.h"
@@ -7,11 +7,6 @@
 struct state_template {
 	unsigned n;
 	struct state_info infos[];
-};
-
-struct state_list {
-	unsigned n;
-	struct state states[];
 };
 
 /* --- templates ------------------------------------------------------------------------------ */
@@ -96,48 +91,72 @@ bool state_template_same(const struct state_template *a, const struct state_temp
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
-int state_list_new(const struct state_template *t, uint64_t now, struct state_list **out)
+/* A list is its first state. */
+static struct state *first(const struct state_list *l)
 {
-	struct state_list *l = malloc(sizeof(*l) + t->n * sizeof(l->states[0]));
-	if (!l)
-		return -ENOMEM;
-	for (l->n = 0; l->n < t->n; l->n++) {
-		int err = state_init(&l->states[l->n], &t->infos[l->n], now);
-		if (err) {
-			state_list_free(l);
-			return err;
-		}
-	}
-	*out = l;
-	return 0;
+	return (struct state *)l;
 }
 
-void state_list_free(struct state_list *l)
+static struct state *behind(const struct state *st)
 {
-	if (!l)
-		return;
-	for (unsigned i = 0; i < l->n; i++)
-		state_fini(&l->states[i]);
-	free(l);
+	return (struct state *)((uint8_t *)st + state_bytes(st->kind));
 }
 
 unsigned state_list_len(const struct state_list *l)
 {
-	return l->n;
+	unsigned n = 1;
+
+	for (const struct state *st = first(l); st->more; st = behind(st))
+		n++;
+	return n;
 }
 
 struct state *state_list_at(struct state_list *l, unsigned i)
 {
-	return &l->states[i];
+	struct state *st = first(l);
+
+	while (i--)
+		st = behind(st);
+	return st;
 }
 
-void *state_list_ext_new(const void *template, uint64_t now)
+size_t state_list_ext_size(const void *template)
 {
-	struct state_list *l;
-	return state_list_new(template, now, &l) ? NULL : l;
+	const struct state_template *t = template;
+	size_t size = 0;
+
+	for (unsigned i = 0; i < t->n; i++)
+		size += state_bytes(t->infos[i].kind);
+	return size;
 }
 
-void state_list_ext_free(void *ext)
+int state_list_ext_init(void *ext, const void *template, uint64_t now)
 {
-	state_list_free(ext);
+	const struct state_template *t = template;
+	struct state *st = ext;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		int err = state_init(st, &t->infos[i], now);
+		if (err) {
+			if (i)
+				state_list_ext_fini(ext);
+			return err;
+		}
+		if (i)
+			state_list_at(ext, i - 1)->more = true;
+		st = behind(st);
+	}
+	return 0;
+}
+
+void state_list_ext_fini(void *ext)
+{
+	struct state *st = ext;
+	bool more;
+
+	do {
+		more = st->more;
+		state_fini(st);
+		st = behind(st);
+	} while (more);
 }

@@ -99,16 +99,22 @@ static void count_data(void *ctx, const void *data, int delta)
 
 static unsigned *ext_counter;
 
-static void *ext_make(const void *template, uint64_t now)
+/* Templates are strings: so states are of several sizes. */
+static size_t ext_size(const void *template)
+{
+	return strlen(template) + 1;
+}
+
+static int ext_make(void *ext, const void *template, uint64_t now)
 {
 	++*ext_counter;
-	return malloc(1);
+	strcpy(ext, template);
+	return 0;
 }
 
 static void ext_drop(void *ext)
 {
 	--*ext_counter;
-	free(ext);
 }
 
 static void check_lookup(struct run *r)
@@ -346,6 +352,7 @@ static void step(struct run *r)
 	default:
 		item.data = r->m->desc.data_len ? &data : NULL;
 		item.comment = rnd(8) || model_merges(r->m) ? NULL : "c";
+		item.template = r->with_ext && !rnd(4) ? "a longer one" : NULL;
 		random_lifetime(r, &item);
 		assert_int_equal(set_add(r->s, &item, flags, r->now, NULL),
 				 model_add(r->m, &item, flags, r->now));
@@ -367,8 +374,9 @@ static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned ste
 		rng = seed * 0x9e3779b97f4a7c15;
 		r.with_ext = seed == 2;
 		d.ext_ctx = r.with_ext ? "x" : NULL;
-		d.ext_new = ext_make;
-		d.ext_free = ext_drop;
+		d.ext_size = ext_size;
+		d.ext_init = ext_make;
+		d.ext_fini = ext_drop;
 		d.data_use = count_data;
 		d.data_ctx = &r;
 		ext_counter = &r.exts;
