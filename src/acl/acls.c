@@ -40,7 +40,10 @@ int tamis_acls_new(const struct tamis_acls_config *config, struct tamis_acls **o
 		      ? -EINVAL
 		      : 0;
 	if (!err && a->config.clock)
-		err = rcu_new(&(struct rcu_config){.clock = a->config.clock, .ctx = a->config.arg},
+		err = rcu_new(&(struct rcu_config){.clock = a->config.clock,
+						   .stalled = a->config.stalled,
+						   .stall_ns = MAX(a->config.wait_ns / 2, 1U),
+						   .ctx = a->config.arg},
 			      &a->rcu);
 	if (err) {
 		free(a);

@@ -36,7 +36,7 @@
 
 #include "acl/classifier_internal.h"
 
-enum { BOUND_STEPS = 32 };
+enum { BOUND_STEPS = 32, WAIT_NS = 1000000000 };
 
 static const struct cls_ops *const variants[] = {
 #ifdef __x86_64__
@@ -94,7 +94,8 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	for (unsigned i = 0; !err && i < CLS_HASH_KEYS; i++)
 		c->keys[i] = hash_bytes(&secret, &i, sizeof(i));
 	if (!err)
-		err = order_init(&c->order, config->rcu);
+		err = order_init(&c->order, config->rcu,
+				 config->wait_ns ? config->wait_ns : WAIT_NS);
 	side_init(&c->side[0], true);
 	side_init(&c->side[1], false);
 	if (err) {
@@ -105,14 +106,11 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	return 0;
 }
 
-void classifier_free(struct classifier *c)
+static void destroy(struct classifier *c)
 {
 	struct order_node *next;
 
-	if (!c)
-		return;
-	classifier_abort(c);
-	cls_retire_drain(c);
+	cls_retire_end(c);
 	for (struct order_node *o = c->order.head.next; o && o != &c->order.head; o = next) {
 		struct cls_node *e = container_of(o, struct cls_node, order);
 		next = o->next;
@@ -129,6 +127,24 @@ void classifier_free(struct classifier *c)
 	}
 	order_release(&c->order);
 	free(c);
+}
+
+/* Everything that was deferred before has run. */
+static void ended(struct rcu_head *head)
+{
+	destroy(container_of(head, struct classifier, ended));
+}
+
+void classifier_free(struct classifier *c)
+{
+	if (!c)
+		return;
+	classifier_abort(c);
+	c->ending = true;
+	if (c->outstanding || c->order.pending)
+		rcu_defer(c->config.rcu, &c->ended, ended, sizeof(*c) + c->bytes);
+	else
+		destroy(c);
 }
 
 /* --- versions -------------------------------------------------------------------------------- */
@@ -316,12 +332,12 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 		return -ENOMEM;
 	*e = (struct cls_node){.pub.cookie = cookie, .born = next_version(c), .died = UINT64_MAX};
 	e->rule.root4 = e->rule.root6 = CLS_NO_ROOT;
-	if (order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
-			 &e->order)) {
+	int err = order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
+			       &e->order);
+	if (err) {
 		cls_node_free(c, e, words);
-		return -ENOMEM;
+		return err;
 	}
-	int err = 0;
 	if (rule) {
 		cls_rule_pack(rule, &e->rule);
 		for (unsigned i = 0; i < rule->n; i++)

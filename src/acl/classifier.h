@@ -154,6 +154,7 @@ struct cls_entry {
 
 struct classifier_config {
 	struct rcu *rcu;	 /* NULL: calls are one at a time */
+	uint64_t wait_ns;	 /* that an insertion waits for readers at most; 0: a second */
 	const uint64_t *version; /* NULL: the classifier has its own */
 	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
 	/* Entries that nothing tells apart, and that a lookup may have to look at one after the
@@ -172,7 +173,10 @@ enum { CLS_ENTRIES_DEFAULT = 1 << 24, CLS_ENTRIES_MAX = 1 << 28, CLS_PLACES_DEFA
 
 /* 0, -EINVAL for limits out of range, -ENOMEM. */
 int classifier_new(const struct classifier_config *config, struct classifier **out);
-/* No reader may be left. Releases all cookies. */
+/*
+ * No reader may be left in it. Releases all cookies, later if something of it still waits for
+ * readers of the domain: rcu_free() at the latest ends that.
+ */
 void classifier_free(struct classifier *c);
 
 /* --- changes: the control thread ---------------------------------------------------------- */
@@ -181,7 +185,7 @@ void classifier_free(struct classifier *c);
  * A new entry before another, or with NULL at the end. A rule of NULL matches nothing: the entry
  * has a place in the order only. 0, -EINVAL for a rule that is none, -EDQUOT with max_entries
  * there already, -E2BIG with max_chain others that nothing tells from it or with more
- * places taken than max_places allows, -ENOMEM.
+ * places taken than max_places allows, -ENOMEM, -EAGAIN when readers kept it waiting too long.
  */
 int classifier_insert(struct classifier *c, struct cls_entry *before, const struct cls_rule *rule,
 		      void *cookie, struct cls_entry **out);

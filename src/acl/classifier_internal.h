@@ -165,7 +165,11 @@ struct classifier {
 	uint32_t salts;
 	uint32_t refused;     /* entries that would be found too slowly, or in too many places */
 	uint32_t outstanding; /* retired lists that wait for readers */
-	size_t bytes;	      /* given out by malloc() for shapes and entries */
+	/* Entries that no list took, since there was no memory for one; the next list does. */
+	struct cls_node *dead, *gone;
+	bool ending; /* nobody looks at it any more */
+	struct rcu_head ended;
+	size_t bytes; /* given out by malloc() for shapes and entries */
 };
 
 /*
@@ -275,8 +279,8 @@ void cls_cookie_release(struct classifier *c, struct cls_node *e);
 void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone);
 /* Sees to it that retiring finds memory; 0 or -ENOMEM. */
 int cls_retire_prepare(struct classifier *c);
-/* Waits until nothing is on its way. */
-void cls_retire_drain(struct classifier *c);
+/* Nothing is on its way any more: frees what was not handed on. */
+void cls_retire_end(struct classifier *c);
 void cls_pool_release(struct cls_pool *p);
 /* Each shape right below one, once; up to the caller what a directory's slots mean. */
 typedef void cls_shape_fn(void *ctx, struct cls_shape *below);

@@ -9,7 +9,7 @@
  * of up to RETIRED_BATCH for the readers. An entry waits twice: until nobody reads a version that
  * has it, then, out of the structure, until nobody who met it there still holds it. Neither needs
  * memory at a moment when it cannot fail: a list is made before a change begins, and where there is
- * none after all, the control thread waits for the readers itself.
+ * none after all, what it was for stays with the classifier until there is one. Nothing here waits.
  */
 #include <stdlib.h>
 
@@ -249,6 +249,14 @@ static void free_shapes(struct classifier *c, struct cls_shape *s)
 	}
 }
 
+static void free_shapes_retired(struct classifier *c)
+{
+	free_shapes(c, c->retired);
+	c->retired = NULL;
+	c->n_retired = 0;
+	c->retired_bytes = 0;
+}
+
 void cls_cookie_release(struct classifier *c, struct cls_node *e)
 {
 	if (c->config.release && e->pub.cookie)
@@ -297,7 +305,8 @@ static void step(struct rcu_head *head)
 	free_entries(c, r->gone);
 	r->gone = r->dead;
 	r->dead = NULL;
-	if (r->gone) {
+	/* Of a classifier that ends the rest goes with all the others. */
+	if (r->gone && !c->ending) {
 		take_out(c, r->gone);
 		defer(c, r);
 	} else if (!c->spare) {
@@ -309,50 +318,60 @@ static void step(struct rcu_head *head)
 
 int cls_retire_prepare(struct classifier *c)
 {
+	if (!c->config.rcu)
+		return 0;
 	if (!c->spare)
 		c->spare = malloc(sizeof(*c->spare));
 	return c->spare ? 0 : -ENOMEM;
 }
 
+/* Puts a list of entries in front of another. */
+static struct cls_node *joined(struct cls_node *list, struct cls_node *behind)
+{
+	struct cls_node *last = list;
+
+	if (!list || !behind)
+		return list ? list : behind;
+	while (last->change)
+		last = last->change;
+	last->change = behind;
+	return list;
+}
+
 void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone)
 {
-	if (!dead && !gone && !c->retired)
-		return;
-	struct cls_retired *r = c->spare ? c->spare : malloc(sizeof(*r));
-	c->spare = NULL;
-	if (r) {
-		r->dead = dead;
-		r->gone = gone;
-		defer(c, r);
+	struct cls_retired *r;
+
+	if (!c->config.rcu) {
+		take_out(c, dead);
+		free_shapes_retired(c);
+		free_entries(c, gone);
+		free_entries(c, dead);
 		return;
 	}
-	rcu_wait(c->config.rcu, UINT64_MAX);
-	take_out(c, dead);
-	rcu_wait(c->config.rcu, UINT64_MAX);
-	free_shapes(c, c->retired);
-	c->retired = NULL;
-	c->n_retired = 0;
-	c->retired_bytes = 0;
-	free_entries(c, gone);
-	free_entries(c, dead);
+	c->dead = joined(dead, c->dead);
+	c->gone = joined(gone, c->gone);
+	if ((!c->dead && !c->gone && !c->retired) || cls_retire_prepare(c))
+		return;
+	r = c->spare;
+	c->spare = NULL;
+	r->dead = c->dead;
+	r->gone = c->gone;
+	c->dead = c->gone = NULL;
+	defer(c, r);
 }
 
 void cls_retire_flush(struct classifier *c)
 {
 	if (!c->config.rcu) {
-		free_shapes(c, c->retired);
-		c->retired = NULL;
-		c->n_retired = 0;
-		c->retired_bytes = 0;
+		free_shapes_retired(c);
 	} else if (c->n_retired >= RETIRED_BATCH) {
 		cls_retire_entries(c, NULL, NULL);
 	}
 }
 
-void cls_retire_drain(struct classifier *c)
+void cls_retire_end(struct classifier *c)
 {
-	while (c->outstanding)
-		rcu_wait(c->config.rcu, UINT64_MAX);
+	free_shapes_retired(c);
 	free(c->spare);
-	c->spare = NULL;
 }

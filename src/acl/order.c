@@ -70,17 +70,15 @@ static int grow(struct order *o)
 	return 0;
 }
 
-int order_init(struct order *o, struct rcu *rcu)
+int order_init(struct order *o, struct rcu *rcu, uint64_t wait_ns)
 {
-	*o = (struct order){.rcu = rcu};
+	*o = (struct order){.rcu = rcu, .wait_ns = wait_ns};
 	o->head.prev = o->head.next = &o->head;
 	return grow(o);
 }
 
 void order_release(struct order *o)
 {
-	while (o->pending)
-		rcu_wait(o->rcu, UINT64_MAX);
 	free(o->labels);
 	free(o->groups);
 	*o = (struct order){0};
@@ -139,13 +137,19 @@ static void flip(struct order *o)
 	rcu_defer(o->rcu, &o->flip, catch_up, 0);
 }
 
-/* Returns with both generations equal. */
-static void settle(struct order *o)
+/* Makes both generations equal: 0, or -EAGAIN if readers do not let it in time. */
+static int settle(struct order *o)
 {
-	if (o->pending)
-		rcu_poll(o->rcu);
-	while (o->pending)
-		rcu_wait(o->rcu, UINT64_MAX);
+	uint64_t deadline;
+	int err = 0;
+
+	rcu_poll(o->rcu);
+	if (!o->pending)
+		return 0;
+	deadline = rcu_deadline(o->rcu, o->wait_ns);
+	while (o->pending && !err)
+		err = rcu_wait(o->rcu, deadline);
+	return err;
 }
 
 /* --- groups -------------------------------------------------------------------------------- */
@@ -323,7 +327,9 @@ int order_insert(struct order *o, struct order_node *before, struct order_node *
 			g = left ? left : next;
 		}
 		if (o->pending) {
-			settle(o);
+			int err = settle(o);
+			if (err)
+				return err;
 			continue;
 		}
 		make_room(o, g);

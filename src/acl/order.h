@@ -13,7 +13,7 @@
  * Readers. Every label exists twice. New labels go to the set that nobody reads; one store of the
  * generation makes it the one that is read; the other is brought up to date when all readers were
  * quiet. Ranks of one order_view can be compared, whatever happens meanwhile. Only if room is
- * needed again before that does the writer wait for the readers.
+ * needed again before that does the writer wait for the readers, and no longer than it was told.
  *
  * What holds:
  *  A. A reader takes the generation before the labels, so that it finds what was published with
@@ -54,6 +54,7 @@ struct order {
 	bool pending;		    /* readers of the other labels may be left */
 	struct rcu_head flip;
 	struct rcu *rcu;
+	uint64_t wait_ns;
 	uint32_t n, n_groups, relabels;
 };
 
@@ -62,10 +63,14 @@ struct order_view {
 	const struct order_labels *labels;
 };
 
-int order_init(struct order *o, struct rcu *rcu); /* 0 or -ENOMEM */
-/* The nodes belong to the caller. No reader may be left. */
+/* wait_ns: how long an insertion waits for readers at most. 0 or -ENOMEM. */
+int order_init(struct order *o, struct rcu *rcu, uint64_t wait_ns);
+/* The nodes belong to the caller. No reader may be left, and no flip pending. */
 void order_release(struct order *o);
-/* Puts a node before another, or before o->head for the end. 0 or -ENOMEM. */
+/*
+ * Puts a node before another, or before o->head for the end. 0, -ENOMEM, or -EAGAIN when a reader
+ * of the labels before the last ones kept it waiting for wait_ns: the list is as it was.
+ */
 int order_insert(struct order *o, struct order_node *before, struct order_node *node);
 /* No reader may hold the node. */
 void order_remove(struct order *o, struct order_node *node);

@@ -7,6 +7,7 @@
 int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind)
 {
 	struct classifier_config config = {.rcu = a->rcu,
+					   .wait_ns = a->config.wait_ns,
 					   .version = &a->version,
 					   .max_chain = a->config.max_overlap,
 					   .max_places = a->config.max_places,

@@ -334,3 +334,10 @@ int rcu_wait(struct rcu *r, uint64_t deadline)
 	pthread_mutex_unlock(&r->lock);
 	return wait_for(r, epoch, deadline);
 }
+
+uint64_t rcu_deadline(struct rcu *r, uint64_t ns)
+{
+	uint64_t now = r ? r->config.clock(r->config.ctx) : 0;
+
+	return ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+}

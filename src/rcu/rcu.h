@@ -92,6 +92,8 @@ uint64_t rcu_mark(struct rcu *r);
 bool rcu_passed(struct rcu *r, uint64_t mark);
 /* Waits until every worker was quiet once: 0, or -EAGAIN after the deadline (UINT64_MAX: none). */
 int rcu_wait(struct rcu *r, uint64_t deadline);
+/* The deadline that is so many ns from now. */
+uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
 
 struct rcu_stats {
 	uint64_t entries, bytes;	   /* deferred now */

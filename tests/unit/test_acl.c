@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -546,6 +547,98 @@ static void deferred(void **state)
 	world_end(&x);
 }
 
+struct stall {
+	uint64_t now;
+	char name[16];
+	unsigned told;
+};
+
+static uint64_t stall_clock(void *arg)
+{
+	return ((struct stall *)arg)->now += 1000000;
+}
+
+static void stall_told(void *arg, const char *worker, uint64_t waited_ns)
+{
+	struct stall *s = arg;
+
+	assert_true(waited_ns >= 5000000);
+	snprintf(s->name, sizeof(s->name), "%s", worker);
+	s->told++;
+}
+
+static int handle_at(void *arg, const struct tamis_acl_entry *e)
+{
+	tamis_acl_handle *h = arg;
+
+	h[e->position] = e->handle;
+	return 0;
+}
+
+/* Changes at one place until the order of entries must wait for a worker that is never quiet. */
+static void a_worker_that_stalls(void **state)
+{
+	enum { N = 300 };
+	struct stall stall = {0};
+	struct tamis_acls_config config = {
+		.clock = stall_clock, .arg = &stall, .wait_ns = 10000000, .stalled = stall_told};
+	static tamis_acl_handle was[N], is[N], made;
+	static struct tamis_acl_rule r[N];
+	struct tamis_acl_context *other;
+	struct tamis_acl_info info;
+	uint32_t index = TAMIS_ACL_NEW, extra = TAMIS_ACL_NEW;
+	struct world x;
+	int err;
+
+	for (unsigned i = 0; i < N; i++)
+		r[i] = rule4(i % 2 ? TAMIS_ACL_PERMIT : TAMIS_ACL_DENY, i, 32, 7, 32);
+	assert_int_equal(tamis_acls_new(&config, &x.acls), 0);
+	assert_int_equal(tamis_acl_context_new(x.acls, &x.ctx), 0);
+	assert_int_equal(tamis_acl_context_new(x.acls, &other), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &index, NULL, r, N), 0);
+	assert_int_equal(tamis_acl_context_insert(x.ctx, index, TAMIS_ACL_END), 0);
+	assert_int_equal(tamis_acl_entry_each(x.acls, index, handle_at, was), 0);
+	assert_int_equal(tamis_acl_worker_new(x.acls, "sleepy", &x.w), 0);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		struct tamis_acl_rule top = rule4(TAMIS_ACL_DENY, 99, 32, 7, 32);
+
+		err = turn ? tamis_acls_begin(x.acls) : 0;
+		for (unsigned i = 0; !err && i < 5000; i++)
+			err = tamis_acl_insert(x.acls, index, was[150], &top, &made);
+		assert_int_equal(err, -EAGAIN);
+		assert_true(stall.told > turn);
+		assert_string_equal(stall.name, "sleepy");
+		assert_int_equal(turn ? tamis_acls_commit(x.acls) : -EAGAIN, -EAGAIN);
+		tamis_acl_get(x.acls, index, &info);
+		assert_int_equal(judge(&x, key4(99, 7, TCP, 1)), 1); /* entry 99 is before these */
+		assert_int_equal(judge(&x, key4(298, 7, TCP, 1)), 0);
+		if (turn)
+			continue;
+		/* Back to what it was; the first turn's single changes stay made. */
+		assert_true(info.entries > N);
+		tamis_acl_quiescent(x.w);
+		for (unsigned i = 0; i < 4; i++) {
+			assert_int_equal(tamis_acl_put(x.acls, &index, NULL, r, N), 0);
+			tamis_acl_quiescent(x.w);
+		}
+	}
+	/* Nothing of the transaction is left, and the handles are those of before. */
+	assert_int_equal(info.entries, N);
+	assert_int_equal(tamis_acl_entry_each(x.acls, index, handle_at, is), 0);
+	assert_memory_equal(was, is, sizeof(was));
+	/* What goes does not wait: a table that comes to nothing, a context. */
+	assert_int_equal(tamis_acls_begin(x.acls), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &extra, NULL, r, N), 0);
+	assert_int_equal(tamis_acl_context_insert(other, extra, TAMIS_ACL_END), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &extra, NULL, r + 1, N - 1), 0);
+	tamis_acls_abort(x.acls);
+	tamis_acl_context_free(other);
+	assert_int_equal(tamis_acl_get(x.acls, extra, &info), -ENOENT);
+	tamis_acl_quiescent(x.w);
+	assert_int_equal(tamis_acl_insert(x.acls, index, was[150], &r[0], &made), 0);
+	world_end(&x);
+}
+
 /* Ranges of both ports, each over the others: an ACL of these is refused, the next one is not. */
 static void overlap_is_limited(void **state)
 {
@@ -596,6 +689,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(broken_transaction),
 		cmocka_unit_test(deferred),
+		cmocka_unit_test(a_worker_that_stalls),
 		cmocka_unit_test(overlap_is_limited),
 	};
 

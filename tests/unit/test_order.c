@@ -40,7 +40,7 @@ static void fill(int where)
 	struct order o;
 	struct order_node *nodes = calloc(N, sizeof(*nodes));
 
-	assert_int_equal(order_init(&o, NULL), 0);
+	assert_int_equal(order_init(&o, NULL, 0), 0);
 	assert_int_equal(order_insert(&o, &o.head, &nodes[0]), 0);
 	for (unsigned i = 1; i < N; i++) {
 		struct order_node *before = &o.head;
@@ -81,7 +81,7 @@ static void comes_and_goes(void **s)
 	struct order_node *nodes = calloc(N, sizeof(*nodes));
 	bool *in = calloc(N, sizeof(*in));
 
-	assert_int_equal(order_init(&o, NULL), 0);
+	assert_int_equal(order_init(&o, NULL, 0), 0);
 	for (unsigned i = 0; i < 200000; i++) {
 		/* A few hot places and a list that swells and shrinks. */
 		unsigned at = random_next() % (i / 20000 % 2 ? N : 40);
@@ -118,7 +118,7 @@ static void old_views_stay_right(void **s)
 	const struct rcu_config config = {.clock = no_time};
 
 	assert_int_equal(rcu_new(&config, &rcu), 0);
-	assert_int_equal(order_init(&o, rcu), 0);
+	assert_int_equal(order_init(&o, rcu, 1), 0);
 	for (unsigned i = 0; i < 200; i++)
 		assert_int_equal(order_insert(&o, &o.head, &nodes[i]), 0);
 	assert_int_equal(rcu_register(rcu, "reader", &w), 0);
@@ -154,12 +154,68 @@ static void old_views_stay_right(void **s)
 	free(nodes);
 }
 
+static uint64_t ticks(void *ctx)
+{
+	return *(uint64_t *)ctx += 1000;
+}
+
+/* A reader that is never quiet keeps an insertion as long as was said; the list stays as it was. */
+static void a_reader_that_stalls(void **s)
+{
+	enum { KNOWN = 200, WAIT = 20000 };
+	uint64_t now = 0, last = 0;
+	const struct rcu_config config = {.clock = ticks, .ctx = &now};
+	struct order_node *nodes = calloc(N, sizeof(*nodes));
+	struct rcu_worker *w;
+	struct rcu *rcu;
+	struct order o;
+	unsigned n = KNOWN;
+	int err = 0;
+
+	assert_int_equal(rcu_new(&config, &rcu), 0);
+	assert_int_equal(order_init(&o, rcu, WAIT), 0);
+	for (unsigned i = 0; i < KNOWN; i++)
+		assert_int_equal(order_insert(&o, &o.head, &nodes[i]), 0);
+	assert_int_equal(rcu_register(rcu, "reader", &w), 0);
+	struct order_view v = order_view_take(&o);
+	while (!err && n + 1 < N) {
+		err = order_insert(&o, &nodes[100], &nodes[n]);
+		n += !err;
+	}
+	assert_int_equal(err, -EAGAIN);
+	assert_int_equal(check_ranks(&o), n);
+	assert_true(now >= WAIT && now < 2 * WAIT);
+	for (unsigned i = 0; i < KNOWN; i++) {
+		uint64_t rank = order_rank(&v, &nodes[i]);
+		assert_true(rank > last);
+		last = rank;
+	}
+	/* Still so; where there is room nobody waits; and when the reader is quiet all goes on. */
+	assert_int_equal(order_insert(&o, &nodes[100], &nodes[n]), -EAGAIN);
+	uint64_t was = now;
+	assert_int_equal(order_insert(&o, &o.head, &nodes[n++]), 0);
+	assert_int_equal(now, was);
+	for (unsigned i = 0; i < 100; i++) {
+		rcu_quiescent(w);
+		rcu_poll(rcu);
+		rcu_quiescent(w);
+		assert_int_equal(order_insert(&o, &nodes[100], &nodes[n++]), 0);
+	}
+	assert_int_equal(check_ranks(&o), n);
+	rcu_unregister(w);
+	rcu_poll(rcu);
+	order_release(&o);
+	rcu_free(rcu);
+	free(nodes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_follow_the_list),
 		cmocka_unit_test(comes_and_goes),
 		cmocka_unit_test(old_views_stay_right),
+		cmocka_unit_test(a_reader_that_stalls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
