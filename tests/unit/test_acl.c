@@ -677,6 +677,146 @@ static void overlap_is_limited(void **state)
 	assert_int_equal(tamis_acls_new(&config, &a), -EINVAL);
 }
 
+/* Flags of which each rule leaves some open, others each time: whatever bits tell them apart, each
+ * rule has to stand in many places. */
+static void places_rules(uint64_t *seed, struct tamis_acl_rule *r, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		r[i] = ports(TAMIS_ACL_DENY, 4, TCP, 0, 0xffff);
+		r[i].tcp_mask = 0xff;
+		for (unsigned k = 0; k < 5; k++)
+			r[i].tcp_mask &= (uint8_t) ~(1 << model_random(seed) % 8);
+		r[i].tcp_flags = (uint8_t)model_random(seed) & r[i].tcp_mask;
+	}
+}
+
+static void assert_same_entries(struct tamis_acls *a, uint32_t index, const tamis_acl_handle *was,
+				unsigned n)
+{
+	tamis_acl_handle is[64] = {0};
+	struct tamis_acl_info info;
+
+	assert_true(n <= 64);
+	assert_int_equal(tamis_acl_get(a, index, &info), 0);
+	assert_int_equal(info.entries, n);
+	assert_int_equal(tamis_acl_entry_each(a, index, handle_at, is), 0);
+	assert_memory_equal(is, was, n * sizeof(is[0]));
+}
+
+/* A hostile policy is refused alone: what it was before stays, and other ACLs go on. */
+static void places_are_limited(void **state)
+{
+	enum { N = 1000, SMALL = 40 };
+	struct tamis_acls_config config = {.max_places = 2000};
+	static struct tamis_acl_rule r[N];
+	static struct tamis_macip_rule m[N];
+	tamis_acl_handle was[SMALL], made = 0;
+	struct tamis_acls_stats stats;
+	struct tamis_acl_info info;
+	uint32_t index = 0, other = 1, list[N / SMALL];
+	uint64_t seed = 11, refused = 0;
+	struct world x;
+	int err = 0;
+
+	places_rules(&seed, r, N);
+	assert_int_equal(tamis_acls_new(&config, &x.acls), 0);
+	assert_int_equal(tamis_acl_context_new(x.acls, &x.ctx), 0);
+	assert_int_equal(tamis_acl_worker_new(x.acls, "w", &x.w), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &index, "old", r, SMALL), 0);
+	assert_int_equal(tamis_acl_entry_each(x.acls, 0, handle_at, was), 0);
+	tamis_acl_count(x.w, was[7], 100);
+	/* As a whole, entry by entry in a transaction, and as a new ACL. */
+	assert_int_equal(tamis_acl_put(x.acls, &index, "new", r, N), -E2BIG);
+	assert_int_equal(tamis_acls_begin(x.acls), 0);
+	for (unsigned i = 0; !err && i < N; i++)
+		err = tamis_acl_insert(x.acls, 0, i % 2 ? was[0] : 0, &r[i], &made);
+	assert_int_equal(err, -E2BIG);
+	assert_true(made);
+	assert_int_equal(tamis_acls_commit(x.acls), -E2BIG);
+	index = TAMIS_ACL_NEW;
+	assert_int_equal(tamis_acl_put(x.acls, &index, NULL, r, N), -E2BIG);
+	assert_int_equal(index, TAMIS_ACL_NEW);
+	tamis_acls_stats_get(x.acls, &stats);
+	assert_int_equal(stats.refused_overlap, 3);
+	assert_int_equal(stats.entries, SMALL);
+	assert_same_entries(x.acls, 0, was, SMALL);
+	assert_int_equal(tamis_acl_get(x.acls, 0, &info), 0);
+	assert_string_equal(info.tag, "old");
+	struct tamis_acl_entry e;
+	assert_int_equal(tamis_acl_entry_get(x.acls, was[7], &e), 0);
+	assert_int_equal(e.position, 7);
+	assert_int_equal(e.count.packets, 1);
+	/* One by one: the first that is too many is refused, those before it stay. */
+	err = 0;
+	for (unsigned i = 0; !err && i < N; i++)
+		err = tamis_acl_insert(x.acls, 0, 0, &r[i], &made);
+	assert_int_equal(err, -E2BIG);
+	assert_int_equal(tamis_acl_get(x.acls, 0, &info), 0);
+	assert_true(info.entries > SMALL && info.entries < SMALL + N);
+	/* Meanwhile another one takes as many of a better sort; with fewer, the first takes more.
+	 */
+	static struct tamis_acl_rule plain[N];
+	for (unsigned i = 0; i < N; i++)
+		plain[i] = rule4(TAMIS_ACL_PERMIT, i, 32, 2 * i, 32);
+	assert_int_equal(tamis_acl_put(x.acls, &other, NULL, plain, N), 0);
+	index = 0;
+	assert_int_equal(tamis_acl_put(x.acls, &index, "old", r, SMALL), 0);
+	assert_int_equal(tamis_acl_insert(x.acls, 0, 0, &r[SMALL], &made), 0);
+	assert_int_equal(tamis_acl_remove(x.acls, made), 0);
+	assert_same_entries(x.acls, 0, was, SMALL);
+	/* Small ones together in a context: it keeps what it had. */
+	tamis_acls_stats_get(x.acls, &stats);
+	refused = stats.refused_overlap;
+	unsigned n = 0;
+	for (err = 0; !err && n < N / SMALL; n += !err) {
+		list[n] = 10 + n;
+		assert_int_equal(
+			tamis_acl_put(x.acls, &list[n], NULL, r + (size_t)n * SMALL, SMALL), 0);
+		err = tamis_acl_context_insert(x.ctx, list[n], TAMIS_ACL_END);
+	}
+	assert_int_equal(err, -E2BIG);
+	assert_true(n > 1);
+	assert_int_equal(tamis_acl_context_list(x.ctx, NULL, 0), n);
+	assert_int_equal(tamis_acl_get(x.acls, list[n], &info), 0);
+	assert_int_equal(info.contexts, 0);
+	tamis_acls_stats_get(x.acls, &stats);
+	assert_int_equal(stats.refused_overlap, refused + 1);
+	for (unsigned i = 0; i < 256; i++) {
+		struct tamis_acl_key k = key4(1, 2, TCP, 3);
+		int want = -1;
+
+		k.tcp_flags = (uint8_t)i;
+		for (unsigned j = 0; j < n * SMALL; j++)
+			if ((i & r[j].tcp_mask) == r[j].tcp_flags)
+				want = TAMIS_ACL_DENY;
+		assert_int_equal(judge(&x, k), want);
+	}
+	/* MAC-IP ACLs too, by masks that are no prefixes. */
+	for (unsigned i = 0; i < N; i++) {
+		uint16_t mask = 0x3ff;
+		m[i] = (struct tamis_macip_rule){.action = TAMIS_ACL_PERMIT, .family = 4};
+		for (unsigned k = 0; k < 6; k++)
+			mask &= (uint16_t) ~(1 << model_random(&seed) % 10);
+		uint16_t value = (uint16_t)model_random(&seed) & mask;
+		m[i].mac[4] = (uint8_t)(value >> 8);
+		m[i].mac[5] = (uint8_t)value;
+		m[i].mask[4] = (uint8_t)(mask >> 8);
+		m[i].mask[5] = (uint8_t)mask;
+	}
+	index = 0;
+	assert_int_equal(tamis_macip_put(x.acls, &index, NULL, m, 10), 0);
+	assert_int_equal(tamis_macip_put(x.acls, &index, NULL, m, N), -E2BIG);
+	assert_int_equal(tamis_macip_get(x.acls, 0, &info), 0);
+	assert_int_equal(info.entries, 10);
+	world_end(&x);
+	config.max_places = 0;
+	assert_int_equal(tamis_acls_new(&config, &x.acls), 0);
+	assert_int_equal(tamis_acl_put(x.acls, &index, NULL, r, N), 0);
+	tamis_acls_free(x.acls);
+	config.max_places = TAMIS_ACL_PLACES_MAX + 1;
+	assert_int_equal(tamis_acls_new(&config, &x.acls), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -691,6 +831,7 @@ int main(void)
 		cmocka_unit_test(deferred),
 		cmocka_unit_test(a_worker_that_stalls),
 		cmocka_unit_test(overlap_is_limited),
+		cmocka_unit_test(places_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,9 +212,79 @@ static void takes_what_a_search_would(void **state)
 	assert_true(taken > 60 * rounds && refused > rounds);
 }
 
+static void assert_listing(struct fixture *f, const char *want)
+{
+	char *is = fixture_listing(f);
+
+	assert_string_equal(is, want);
+	free(is);
+}
+
+/*
+ * What a transaction took out of the way of a jump, raised chains past, and brought back when it
+ * was taken back: the levels below are too low then, and the next jump must not trust them. From
+ * base chain b there are 7 jumps to p7; from x a rule, a map's element or both lead on to y, and 8
+ * jumps from there to y8: with a jump from p7 to x it is too deep.
+ */
+static void levels_after_an_abort(void **state)
+{
+	static const struct {
+		const char *way; /* from x to y */
+		const char *gone[2];
+	} cases[] = {
+		{"add rule ip t x ip saddr vmap @m", {"delete element ip t m { 10.0.0.1 }"}},
+		{"add rule ip t x ip saddr vmap @m", {"flush map ip t m"}},
+		{"add rule ip t x jump y", {"flush chain ip t x"}},
+		{"add rule ip t x ip saddr vmap @m", {"flush chain ip t x", "delete map ip t m"}},
+		{"add rule ip t x ip saddr vmap { 10.0.0.9 : goto y }", {"flush chain ip t x"}},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++)
+		for (unsigned fails = 0; fails < 2; fails++) {
+			struct strbuf b = STRBUF_INIT;
+			struct fixture f;
+
+			strbuf_puts(&b, "table ip t {\nmap m { type ipv4_addr : verdict; }\n"
+					"chain b { type filter hook input priority 0; }\n"
+					"chain x { }\n chain y { }\n");
+			for (unsigned k = 1; k <= 8; k++)
+				strbuf_printf(&b, "chain p%u { }\nchain y%u { }\n", k, k);
+			strbuf_puts(&b, "}\nadd rule ip t b jump p1\nadd rule ip t y jump y1\n"
+					"add element ip t m { 10.0.0.1 : jump y }\n");
+			for (unsigned k = 1; k <= 7; k++)
+				strbuf_printf(&b,
+					      "add rule ip t p%u jump p%u\n"
+					      "add rule ip t y%u jump y%u\n",
+					      k, k + 1, k, k + 1);
+			strbuf_printf(&b, "%s\n", cases[i].way);
+			assert_int_equal(fixture_init(&f), 0);
+			assert_int_equal(fixture_load(&f, strbuf_str(&b), FIXTURE_COMMIT), 0);
+			char *was = fixture_listing(&f);
+
+			strbuf_free(&b);
+			for (unsigned k = 0; k < 2 && cases[i].gone[k]; k++)
+				strbuf_printf(&b, "%s\n", cases[i].gone[k]);
+			strbuf_printf(&b, "add rule ip t p7 jump x\n%s",
+				      fails ? "add rule ip t nowhere accept\n" : "");
+			int err = fixture_load(&f, strbuf_str(&b), FIXTURE_ABORT);
+			assert_int_equal(!err, !fails);
+			assert_listing(&f, was);
+			/* Without p7's own way on x is not too deep to be jumped to elsewhere. */
+			assert_int_not_equal(
+				fixture_load(&f, "add rule ip t p7 jump x\n", FIXTURE_COMMIT), 0);
+			assert_listing(&f, was);
+			assert_int_equal(
+				fixture_load(&f, "add rule ip t p2 jump x\n", FIXTURE_COMMIT), 0);
+			strbuf_free(&b);
+			free(was);
+			fixture_free(&f);
+		}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_a_search_would)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_a_search_would),
+					   cmocka_unit_test(levels_after_an_abort)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
