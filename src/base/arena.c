@@ -13,7 +13,7 @@ enum {
 	HUGE_BLOCK = 4 << 20,	  /* from here on in huge pages where the system has some */
 	LARGEST_BLOCK = 16 << 20, /* unless one object asks for more */
 	HUGE_PAGE = 2 << 20,
-	ALIGN = 16,
+	ALIGN = 8,
 };
 
 struct arena_block {

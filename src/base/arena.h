@@ -30,7 +30,7 @@ struct arena {
 
 #define ARENA_INIT ((struct arena){0})
 
-/* Zeroed memory, aligned to 16 bytes. */
+/* Zeroed memory, aligned to 8 bytes. */
 void *arena_alloc(struct arena *a, size_t size);
 /* The same, of n objects of `size` bytes; an overflow counts as out of memory. */
 void *arena_calloc(struct arena *a, size_t n, size_t size);

@@ -190,9 +190,10 @@ const struct list *model_timed_sets(const struct model *m);
 
 /*
  * The states of an element as statements say: of a set's declaration or of `add @set { k counter
- * }`. *out is NULL if there are none. 0, -ENOMEM, or -EINVAL and -EOVERFLOW as state_new().
+ * }`. *io is NULL or a template that is no longer wanted, and becomes that, or NULL if there are
+ * none. 0, -ENOMEM, or -EINVAL and -EOVERFLOW as state_new(); then *io is what it was, or NULL.
  */
-int model_state_template(const struct stmt *stmts, struct state_template **out);
+int model_state_template(const struct stmt *stmts, struct state_template **io);
 
 /*
  * What a verdict map's data is in the set: 16 bytes.

@@ -6,16 +6,27 @@
  * one, the load's commands on the set before it are read again. For that what checks make of
  * elements lives as long as the load. Cost: that of the set for each element.
  */
+#include <stdlib.h>
+
 #include "lang/print.h"
 #include "model/model_internal.h"
+
+enum { BATCH = 32 };
 
 struct item {
 	struct set_item set;
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
 	/* Of a range both ends, see model_set's set_data_len(). */
 	uint8_t data[MAX(2 * SET_KEY_MAX, sizeof(struct model_verdict))];
-	struct state_template *template; /* owned */
+	struct state_template *template; /* owned; made once for all elements of this place */
 	struct loc loc;
+};
+
+/* Elements on their way into a set, in order. */
+struct batch {
+	struct item item[BATCH];
+	struct set_item set[BATCH]; /* those of the items */
+	size_t n;
 };
 
 static struct expr *elem_key(struct expr *e)
@@ -86,7 +97,7 @@ static void item_times(const struct elem_expr *e, struct set_item *it)
 		it->expires_in_ns = MAX(ms_to_ns(e->expires), UINT64_C(1));
 }
 
-/* The element as set_add() takes it; it->template is the caller's to unref. */
+/* The element as set_add() takes it; it->template is the caller's to free. */
 static int item_make(struct apply *a, struct model_set *s, struct expr *e, struct item *it)
 {
 	int err = item_key(a, e, it);
@@ -106,12 +117,6 @@ static int item_make(struct apply *a, struct model_set *s, struct expr *e, struc
 		it->set.template = it->template;
 	}
 	return err;
-}
-
-static void item_init(struct item *it)
-{
-	it->set = (struct set_item){0};
-	it->template = NULL;
 }
 
 /* Where a key of these bounds stands in a list of elements, below sets within sets too. */
@@ -217,40 +222,61 @@ static int fail_conflict(struct apply *a, struct model_set *s, const struct item
 	return diag_error2(a->src, loc, other, "%s", says);
 }
 
-static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
+/* Puts the batch in; it is empty then. */
+static int batch_add(struct apply *a, struct model_set *s, struct batch *b, bool create)
 {
 	bool listing = s->declared == a->m->transaction && !(s->decl.flags & SETF_CONSTANT);
+	struct set_elem *conflict = NULL;
+	size_t done;
+	int err = set_add_many(s->set, b->set, b->n, create ? SET_ADD_EXCL : 0, a->now, &done,
+			       &conflict),
+	    listed = 0;
+
+	for (size_t i = 0; listing && !listed && i < done; i++)
+		listed = listed_add(s, &b->set[i]);
+	if (err == -EEXIST)
+		err = fail_conflict(a, s, &b->item[done], conflict);
+	else if (err)
+		err = fail_errno(a, b->item[done].loc, err);
+	b->n = 0;
+	return err ? err : listed;
+}
+
+static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
+{
 	struct check check = apply_check(a, s->table, NULL);
-	struct item it;
+	struct batch *b;
 
 	/* Elements of later commands may have to name these. */
 	check.arena = &a->m->elements;
 
-	int err = check_result(a, check_elements(&check, &s->decl, elements));
+	int err = check_result(a, check_elements(&check, &s->decl, elements)), wrong = 0;
 
 	if (!err)
 		err = model_set_touch(a->m, s);
 	if (err)
 		return err;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
 	set_expect(s->set, elements->list.n);
-	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
-		struct set_elem *conflict = NULL;
+	for (uint32_t i = 0; !err && !wrong && i < elements->list.n; i++) {
+		struct item *it = &b->item[b->n];
 
-		item_init(&it);
-		err = item_make(a, s, elements->list.items[i], &it);
-		if (!err) {
-			err = set_add(s->set, &it.set, create ? SET_ADD_EXCL : 0, a->now,
-				      &conflict);
-			if (err == -EEXIST)
-				err = fail_conflict(a, s, &it, conflict);
-			else if (err)
-				err = fail_errno(a, it.loc, err);
-			else if (listing)
-				err = listed_add(s, &it.set);
-		}
-		state_template_free(it.template);
+		it->set = (struct set_item){0};
+		wrong = item_make(a, s, elements->list.items[i], it);
+		if (!wrong)
+			b->set[b->n++] = it->set;
+		if (b->n == BATCH)
+			err = batch_add(a, s, b, create);
 	}
-	return err;
+	/* What is in front of a wrong one speaks first. */
+	if (!err && b->n)
+		err = batch_add(a, s, b, create);
+	for (unsigned i = 0; i < BATCH; i++)
+		state_template_free(b->item[i].template);
+	free(b);
+	return err ? err : wrong;
 }
 
 static int elements_delete(struct apply *a, struct model_set *s, struct expr *elements,
@@ -263,7 +289,7 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 	if (!err)
 		err = model_set_touch(a->m, s);
 	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
-		item_init(&it);
+		it.set = (struct set_item){0};
 		err = item_key(a, elements->list.items[i], &it);
 		if (err)
 			break;

@@ -230,7 +230,7 @@ void object_refresh(struct model_object *o, uint64_t now)
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-int model_state_template(const struct stmt *stmts, struct state_template **out)
+static int infos_make(const struct stmt *stmts, struct state_template **io)
 {
 	VEC(struct state_info) infos = {0};
 	int err = 0;
@@ -244,10 +244,23 @@ int model_state_template(const struct stmt *stmts, struct state_template **out)
 		else if (!err)
 			err = vec_push(&infos, info);
 	}
+	state_template_free(*io);
+	*io = NULL;
 	if (!err && infos.n)
-		err = state_template_new(infos.items, (unsigned)infos.n, out);
-	else if (!err)
-		*out = NULL;
+		err = state_template_new(infos.items, (unsigned)infos.n, io);
 	vec_free(&infos);
 	return err;
+}
+
+int model_state_template(const struct stmt *stmts, struct state_template **io)
+{
+	struct state_info info;
+
+	/* A million elements have one statement each. */
+	if (!*io || state_template_len(*io) != 1 || !stmts || stmts->next)
+		return infos_make(stmts, io);
+	int err = stmt_info(stmts, &info);
+	return err == -ENOENT ? infos_make(stmts, io)
+	       : err	      ? err
+			      : state_template_set(*io, 0, &info);
 }

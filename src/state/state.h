@@ -131,6 +131,7 @@ struct state_list;     /* opaque */
 /* n at least 1. Errors as state_new(): what is made into a template can be made into lists. */
 int state_template_new(const struct state_info *infos, unsigned n, struct state_template **out);
 void state_template_free(struct state_template *t);
+unsigned state_template_len(const struct state_template *t);
 /* Other parameters for state i. As state_new(). */
 int state_template_set(struct state_template *t, unsigned i, const struct state_info *info);
 /* The same kinds with the same parameters; counts that they begin with may differ. */

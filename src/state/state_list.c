@@ -53,6 +53,11 @@ void state_template_free(struct state_template *t)
 	free(t);
 }
 
+unsigned state_template_len(const struct state_template *t)
+{
+	return t->n;
+}
+
 bool state_template_same_kinds(const struct state_template *a, const struct state_template *b)
 {
 	if (a->n != b->n)

@@ -19,7 +19,7 @@ static void arena_gives_aligned_zeroed_memory(void **state)
 	for (size_t size = 0; size < 5000; size = size * 2 + 1) {
 		uint8_t *p = arena_alloc(&a, size);
 		assert_non_null(p);
-		assert_int_equal((uintptr_t)p % 16, 0);
+		assert_int_equal((uintptr_t)p % 8, 0);
 		for (size_t i = 0; i < size; i++)
 			assert_int_equal(p[i], 0);
 		memset(p, 0xff, size);
