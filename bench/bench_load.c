@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_load: from text to a set that can be used, `tamis check` beside the kernel's `nft -f`; and
- * what the kernel takes to add to a set that is there.
+ * bench_load: from text to a set that can be used, `tamis check` beside the kernel's `nft -f`; what
+ * memory that takes at most and what of it an element keeps; and what the kernel takes to add to a
+ * set that is there.
  *
  * Both are programs that are run as a user runs them; what counts is the CPU time of the process,
  * the kernel's work for it included. The kernel's sets stand in a network namespace of their own,
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "hash_input.h"
+#include "state/state.h"
 
 enum { RUNS = 5 };
 
@@ -43,10 +45,9 @@ static double ms_of(struct timeval t)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
 }
 
-/* Runs a program; false if it cannot be or fails. ms of the CPU. */
-static bool run(double *ms, const char *const argv[])
+/* Runs a program; false if it cannot be or fails. */
+static bool run_used(struct rusage *used, const char *const argv[])
 {
-	struct rusage used;
 	int status;
 	pid_t pid = fork();
 
@@ -58,7 +59,15 @@ static bool run(double *ms, const char *const argv[])
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
-	if (wait4(pid, &status, 0, &used) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+	return wait4(pid, &status, 0, used) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+/* ms of the CPU. */
+static bool run(double *ms, const char *const argv[])
+{
+	struct rusage used;
+
+	if (!run_used(&used, argv))
 		return false;
 	*ms = ms_of(used.ru_utime) + ms_of(used.ru_stime);
 	return true;
@@ -72,6 +81,7 @@ struct kind {
 	bool kernel; /* it can be waited for */
 	/* Element i, of those that do not overlap. */
 	void (*print)(FILE *f, uint32_t i);
+	const char *beside; /* what elements have beside their key; or NULL */
 };
 
 static void print_addr(FILE *f, uint32_t a)
@@ -101,6 +111,10 @@ static const struct kind kinds[] = {
 	{"hash 1K IPv4", "ipv4_addr", "", 1000, 1000, true, print_key},
 	{"hash 64K IPv4", "ipv4_addr", "", 65536, 20000, true, print_key},
 	{"hash 1M IPv4", "ipv4_addr", "", 1000000, 20000, true, print_key},
+	{"the same, counters", "ipv4_addr", "counter; ", 1000000, 0, false, print_key,
+	 " counter packets 0 bytes 0"},
+	{"the same, comments", "ipv4_addr", "", 1000000, 0, false, print_key,
+	 " comment \"from a list\""},
 	{"interval 100K", "ipv4_addr", "flags interval; ", 100000, 0, false, print_net},
 	{"interval 20K", "ipv4_addr", "flags interval; ", 20000, 20, true, print_net},
 	{"concat 100K", "ipv4_addr . inet_service", "flags interval; ", 100000, 0, false,
@@ -115,6 +129,8 @@ static void print_elements(FILE *f, const struct kind *k, size_t from, size_t n)
 		if (i > from)
 			fputs(",\n", f);
 		k->print(f, (uint32_t)i);
+		if (k->beside)
+			fputs(k->beside, f);
 	}
 }
 
@@ -205,6 +221,16 @@ static void update(const struct kind *k)
 	bench_runs(k->name, "delete, an element of many in one go", "kernel", v[1], RUNS, "us");
 }
 
+/* What the process has at most, the text with it. */
+static void load_memory(const struct kind *k, const char *path)
+{
+	struct rusage used;
+
+	if (run_used(&used, (const char *[]){bench_tamis(), "check", "-f", path, NULL}))
+		bench_row(k->name, "load, nft text to usable, memory at most", "tamis",
+			  (double)used.ru_maxrss / 1024, "MiB");
+}
+
 static void compare(const struct kind *k, bool kernel)
 {
 	char path[64];
@@ -217,7 +243,9 @@ static void compare(const struct kind *k, bool kernel)
 		if (theirs > 0)
 			update(k);
 	}
-	if (!mine || k->n != 1000000)
+	if (k->n == 1000000)
+		load_memory(k, path);
+	if (!mine || k->n != 1000000 || k->beside)
 		return;
 	bench_target("load of 1M addresses, nft file", mine / 1e3, 1, "s");
 	if (theirs > 0)
@@ -271,10 +299,56 @@ static void restore(size_t n, bool kernel)
 	}
 }
 
+/* --- what stays ----------------------------------------------------------------------------- */
+
+static void element_memory(const char *figure, const struct state_template *t, const char *comment)
+{
+	enum { N = 1000000 };
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {4},
+			     .ext_size = state_list_ext_size,
+			     .ext_init = state_list_ext_init,
+			     .ext_fini = state_list_ext_fini,
+			     .ext_ctx = t};
+	size_t before = bench_memory();
+	struct set *s;
+
+	if (set_new(&d, &s))
+		abort();
+	set_expect(s, N);
+	for (uint32_t i = 0; i < N; i++) {
+		uint8_t key[4];
+		struct set_item item = {.lo = key, .comment = comment};
+
+		be32_store(key, nth_key(i));
+		if (set_add(s, &item, 0, 0, NULL))
+			abort();
+	}
+	bench_row("hash 1M IPv4", figure, "tamis", (double)(bench_memory() - before) / N, "bytes");
+	set_free(s);
+}
+
+static void elements_memory(void)
+{
+	struct state_info counter = {.kind = STATE_COUNTER};
+	struct state_template *t;
+
+	if (state_template_new(&counter, 1, &t))
+		abort();
+	element_memory("memory of an element with a counter", t, NULL);
+	element_memory("memory of an element with a comment", NULL, "from a list");
+	element_memory("memory of an element with both", t, "from a list");
+	state_template_free(t);
+	bench_target("memory of an IPv4 element with a counter, 1M",
+		     bench_value("hash 1M IPv4", "memory of an element with a counter", "tamis"),
+		     120, "bytes");
+}
+
 void bench_load(void)
 {
 	double unused;
 
+	elements_memory();
 	if (!bench_tamis()) {
 		bench_skip("load", "needs --tamis PROGRAM");
 		return;
