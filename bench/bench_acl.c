@@ -375,6 +375,10 @@ static struct cb_rule overlapping(unsigned kind, uint64_t *seed)
 
 	if (kind < 3)
 		random_range(seed, r.dport);
+	if (kind == 4) {
+		r.dport[0] = (uint16_t)(32767 - random_below(seed, 20000));
+		r.dport[1] = (uint16_t)(32768 + random_below(seed, 20000));
+	}
 	if (kind == 1)
 		random_range(seed, r.sport);
 	if (kind == 2)
@@ -393,6 +397,9 @@ static struct cb_key overlapped_key(unsigned kind, uint64_t *seed)
 	struct cb_key k = {.sport = (uint16_t)random_below(seed, 65536),
 			   .dport = (uint16_t)random_below(seed, 65536),
 			   .proto = 6};
+	/* Most of these meet few of the rules, or none. */
+	if (kind == 4)
+		k.dport = (uint16_t)(52768 - random_below(seed, 400));
 	if (kind == 3) {
 		k.saddr = 0x0a000000 ^ (uint32_t)bench_random(seed) >> random_below(seed, 32);
 		k.daddr = 0xc0a80000 ^ (uint32_t)bench_random(seed) >> random_below(seed, 32);
@@ -406,7 +413,8 @@ void bench_overlap(void)
 {
 	enum { KEYS = 2048, ROUNDS = 15 };
 	static const char *const names[] = {"dport ranges", "ranges of both ports",
-					    "sport, dport range", "nested prefixes"};
+					    "sport, dport range", "nested prefixes",
+					    "ranges around one port"};
 	static struct cb_key keys[KEYS];
 	static uint32_t first[KEYS];
 

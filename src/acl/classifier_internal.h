@@ -105,12 +105,26 @@ struct cls_table {
 	uint32_t mask[CLS_TABLE_WORDS];
 };
 
-/* Leaves in order, one behind the other: of entries that nothing tells apart. NULLs are holes. */
+/* Of which blocks of 1,024 ports entries of a leaf have some: bits by source and by destination. */
+struct cls_blocks {
+	uint64_t sport, dport;
+};
+
+/*
+ * Leaves in order, one behind the other: of entries that nothing tells apart. NULLs are holes. Most
+ * leaves have nothing for a packet, and their blocks say so before they are read; they never say
+ * less than the leaf.
+ */
+struct cls_link {
+	struct cls_leaf *leaf;
+	struct cls_blocks blocks;
+};
+
 struct cls_chain {
 	struct cls_shape shape;
 	uint32_t n_leaves;
 	bool alike; /* whoever matches one matches all: the first leaf says what all of them say */
-	struct cls_leaf *leaf[];
+	struct cls_link link[];
 };
 
 struct cls_root {
@@ -323,6 +337,7 @@ struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape 
 			      const struct cls_item *more, unsigned *n);
 void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls_item *item);
 /* A leaf of n items in order of rank; pick[] says which. */
+struct cls_blocks cls_leaf_blocks(const struct cls_leaf *l);
 struct cls_leaf *cls_leaf_build(struct classifier *c, bool ipv4, const struct cls_item *items,
 				const uint16_t *pick, unsigned n);
 /* The best shape for items in order of rank; NULL without memory. */

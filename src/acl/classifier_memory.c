@@ -141,7 +141,7 @@ size_t cls_shape_size(const struct cls_shape *s)
 		return sizeof(struct cls_table);
 	case CLS_CHAIN:
 		return sizeof(struct cls_chain) +
-		       container_of(s, struct cls_chain, shape)->n_leaves * sizeof(void *);
+		       container_of(s, struct cls_chain, shape)->n_leaves * sizeof(struct cls_link);
 	case CLS_DIRECTORY:
 		return sizeof(struct cls_directory) + (sizeof(uint64_t) << s->n);
 	}
@@ -187,8 +187,8 @@ void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx)
 	case CLS_CHAIN: {
 		struct cls_chain *x = container_of(s, struct cls_chain, shape);
 		for (unsigned i = 0; i < x->n_leaves; i++)
-			if (x->leaf[i])
-				fn(ctx, &x->leaf[i]->shape);
+			if (x->link[i].leaf)
+				fn(ctx, &x->link[i].leaf->shape);
 		break;
 	}
 	case CLS_DIRECTORY: {

@@ -86,6 +86,15 @@ static inline bool chain_done(const struct cls_leaf *leaf, unsigned lanes, const
 	return leaf->shape.check >> lane & 1 && !cls_packed_matches(&leaf->entry[lane]->rule, k);
 }
 
+/* May an entry of these blocks have the packet's ports? */
+static inline bool blocks_have(const struct cls_blocks *b, const struct cls_key *k)
+{
+	uint32_t ports = k->w[CLS_AT_DPORT / 32];
+	uint64_t sport = __atomic_load_n(&b->sport, __ATOMIC_RELAXED);
+	uint64_t dport = __atomic_load_n(&b->dport, __ATOMIC_RELAXED);
+	return (sport >> (ports >> 26) & dport >> (ports >> 10 & 63)) & 1;
+}
+
 /* From a shape down, its wide sides last. */
 static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bool ipv4)
 {
@@ -118,8 +127,12 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 			const struct cls_chain *x = container_of(s, const struct cls_chain, shape);
 			bool alike = __atomic_load_n(&x->alike, __ATOMIC_ACQUIRE);
 			for (unsigned at = 0; at < x->n_leaves; at++) {
+				const struct cls_link *link = &x->link[at];
+				/* Before its blocks: those that it has are there then. */
 				const struct cls_leaf *leaf =
-					__atomic_load_n(&x->leaf[at], __ATOMIC_ACQUIRE);
+					__atomic_load_n(&link->leaf, __ATOMIC_ACQUIRE);
+				if (!alike && !(blocks_have(&link->blocks, k)))
+					continue;
 				unsigned lanes = leaf ? scan(leaf, k, ipv4) : 0;
 				if (leaf && alike && chain_done(leaf, lanes, k))
 					break;

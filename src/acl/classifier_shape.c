@@ -256,7 +256,7 @@ static struct cls_shape *build_chain(const struct builder *b, const uint16_t *pi
 	enum { FILL = 6 };
 	unsigned leaves = (n + FILL - 1) / FILL;
 	struct cls_chain *x =
-		cls_shape_new(b->c, CLS_CHAIN, sizeof(*x) + leaves * sizeof(x->leaf[0]));
+		cls_shape_new(b->c, CLS_CHAIN, sizeof(*x) + leaves * sizeof(x->link[0]));
 	if (!x)
 		return NULL;
 	x->n_leaves = leaves;
@@ -266,11 +266,13 @@ static struct cls_shape *build_chain(const struct builder *b, const uint16_t *pi
 		x->alike = x->alike && cls_items_alike(&b->items[pick[0]], &b->items[pick[i]]);
 	for (unsigned i = 0; i < leaves; i++) {
 		unsigned at = i * FILL;
-		x->leaf[i] = cls_leaf_build(b->c, b->ipv4, b->items, pick + at, MIN(n - at, FILL));
-		if (!x->leaf[i]) {
+		struct cls_leaf *l =
+			cls_leaf_build(b->c, b->ipv4, b->items, pick + at, MIN(n - at, FILL));
+		if (!l) {
 			cls_tree_free(b->c, &x->shape);
 			return NULL;
 		}
+		x->link[i] = (struct cls_link){l, cls_leaf_blocks(l)};
 	}
 	return &x->shape;
 }

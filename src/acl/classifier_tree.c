@@ -55,6 +55,26 @@ void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls
 		l->shape.check |= (uint8_t)(1 << lane);
 }
 
+static uint64_t blocks_of(uint32_t first, uint32_t last)
+{
+	unsigned from = first >> 10, to = last >> 10;
+
+	return (UINT64_MAX >> (63 - (to - from))) << from;
+}
+
+struct cls_blocks cls_leaf_blocks(const struct cls_leaf *l)
+{
+	struct cls_blocks b = {0};
+
+	for (unsigned rest = l->shape.valid; rest; rest &= rest - 1) {
+		unsigned lane = (unsigned)__builtin_ctz(rest);
+		uint32_t lo = l->port_lo[lane], hi = l->port_hi[lane];
+		b.sport |= blocks_of(lo >> 16, hi >> 16);
+		b.dport |= blocks_of(lo & 0xffff, hi & 0xffff);
+	}
+	return b;
+}
+
 static void copy_lane(struct cls_leaf *to, unsigned lane, const struct cls_leaf *from, unsigned at)
 {
 	unsigned rows = from->shape.n ? 8 : 2;
@@ -275,9 +295,10 @@ static bool alike_to(const struct classifier *c, bool ipv4, const struct cls_cha
 	unsigned at = 0;
 	struct cls_item one;
 
-	while (!x->leaf[at])
+	while (!x->link[at].leaf)
 		at++;
-	cls_item_make(c, x->leaf[at]->entry[__builtin_ctz(x->leaf[at]->shape.valid)], ipv4, &one);
+	cls_item_make(c, x->link[at].leaf->entry[__builtin_ctz(x->link[at].leaf->shape.valid)],
+		      ipv4, &one);
 	return x->alike && cls_items_alike(&one, item);
 }
 
@@ -321,16 +342,16 @@ static unsigned chain_find(const struct classifier *c, const struct cls_chain *x
 
 	while (lo < hi) {
 		unsigned mid = lo + (hi - lo) / 2, at = mid;
-		while (at < hi && !x->leaf[at])
+		while (at < hi && !x->link[at].leaf)
 			at++;
-		if (at < hi && rank_of(c, last_of(x->leaf[at])) < rank)
+		if (at < hi && rank_of(c, last_of(x->link[at].leaf)) < rank)
 			lo = at + 1;
 		else
 			hi = mid;
 	}
-	while (lo < x->n_leaves && !x->leaf[lo])
+	while (lo < x->n_leaves && !x->link[lo].leaf)
 		lo++;
-	while (lo == x->n_leaves || !x->leaf[lo])
+	while (lo == x->n_leaves || !x->link[lo].leaf)
 		lo--;
 	return lo;
 }
@@ -341,8 +362,8 @@ static struct cls_chain *chain_copy(struct classifier *c, const struct cls_chain
 	unsigned n = 1, to = 0, place = *at;
 
 	for (unsigned i = 0; i < old->n_leaves; i++)
-		n += old->leaf[i] != NULL;
-	struct cls_chain *x = cls_shape_new(c, CLS_CHAIN, sizeof(*x) + n * sizeof(x->leaf[0]));
+		n += old->link[i].leaf != NULL;
+	struct cls_chain *x = cls_shape_new(c, CLS_CHAIN, sizeof(*x) + n * sizeof(x->link[0]));
 	if (!x)
 		return NULL;
 	x->n_leaves = n;
@@ -350,8 +371,8 @@ static struct cls_chain *chain_copy(struct classifier *c, const struct cls_chain
 	x->shape.n = old->shape.n;
 	x->shape.depth = old->shape.depth;
 	for (unsigned i = 0; i < old->n_leaves; i++) {
-		if (old->leaf[i])
-			x->leaf[to++] = old->leaf[i];
+		if (old->link[i].leaf)
+			x->link[to++] = old->link[i];
 		if (i == place) {
 			*at = to - 1;
 			to++;
@@ -365,7 +386,7 @@ static int chain_split(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		       const struct cls_item *item)
 {
 	struct cls_chain *old = container_of(*slot, struct cls_chain, shape);
-	struct cls_leaf *full = old->leaf[at];
+	struct cls_leaf *full = old->link[at].leaf;
 	struct cls_leaf *half[2] = {cls_leaf_new(c, ipv4), cls_leaf_new(c, ipv4)};
 	struct cls_chain *x = chain_copy(c, old, &at);
 
@@ -388,8 +409,8 @@ static int chain_split(struct classifier *c, bool ipv4, struct cls_shape **slot,
 			copy_lane(l, lane, full, k++);
 		}
 	}
-	x->leaf[at] = half[0];
-	x->leaf[at + 1] = half[1];
+	for (unsigned i = 0; i < 2; i++)
+		x->link[at + i] = (struct cls_link){half[i], cls_leaf_blocks(half[i])};
 	x->shape.n++;
 	cls_publish(slot, &x->shape);
 	cls_shape_retire(c, &full->shape);
@@ -410,9 +431,10 @@ static int chain_put_aside(struct classifier *c, bool ipv4, struct cls_shape **s
 	if (!items)
 		return -ENOMEM;
 	for (unsigned i = 0; i < x->n_leaves && n + CLS_LANES <= CLS_GATHER_MAX; i += step)
-		for (unsigned rest = x->leaf[i] ? x->leaf[i]->shape.valid : 0; rest;
+		for (unsigned rest = x->link[i].leaf ? x->link[i].leaf->shape.valid : 0; rest;
 		     rest &= rest - 1)
-			cls_item_make(c, x->leaf[i]->entry[__builtin_ctz(rest)], ipv4, &items[n++]);
+			cls_item_make(c, x->link[i].leaf->entry[__builtin_ctz(rest)], ipv4,
+				      &items[n++]);
 	struct cls_table choice = {0};
 	bool good = cls_table_choose(items, n, &choice) * 2 >= n;
 	free(items);
@@ -474,13 +496,19 @@ static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot
 	if (!alike)
 		__atomic_store_n(&x->alike, false, __ATOMIC_RELEASE);
 	unsigned at = chain_find(c, x, item->rank);
-	struct cls_leaf *old = x->leaf[at];
+	struct cls_leaf *old = x->link[at].leaf;
 	if (leaf_full(old))
 		return chain_split(c, ipv4, slot, at, item);
 	struct cls_leaf *l = leaf_with(c, ipv4, old, item);
 	if (!l)
 		return -ENOMEM;
-	__atomic_store_n(&x->leaf[at], l, __ATOMIC_RELEASE);
+	/* Before the leaf has the entry. */
+	struct cls_blocks blocks = cls_leaf_blocks(l);
+	__atomic_store_n(&x->link[at].blocks.sport, x->link[at].blocks.sport | blocks.sport,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&x->link[at].blocks.dport, x->link[at].blocks.dport | blocks.dport,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&x->link[at].leaf, l, __ATOMIC_RELEASE);
 	cls_shape_retire(c, &old->shape);
 	x->shape.n++;
 	return 0;
@@ -489,13 +517,13 @@ static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot
 static bool chain_remove(struct classifier *c, struct cls_chain *x, const struct cls_item *item)
 {
 	unsigned at = chain_find(c, x, item->rank);
-	struct cls_leaf *l = x->leaf[at];
+	struct cls_leaf *l = x->link[at].leaf;
 
 	if (!leaf_remove(l, item->entry))
 		return false;
 	x->shape.n--;
 	if (!l->shape.valid && x->shape.n) {
-		__atomic_store_n(&x->leaf[at], NULL, __ATOMIC_RELEASE);
+		__atomic_store_n(&x->link[at].leaf, NULL, __ATOMIC_RELEASE);
 		cls_shape_retire(c, &l->shape);
 	}
 	return true;

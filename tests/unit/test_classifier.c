@@ -306,6 +306,72 @@ static void equals_are_no_list(void **s)
 	classifier_free(c);
 }
 
+/* A port near the ends of blocks of 1,024, or anywhere, on one side of the middle. */
+static uint32_t port_of_half(bool upper)
+{
+	uint32_t r = (uint32_t)model_random(&seed), p = r >> 8 & 0x7fff;
+
+	if (r & 1)
+		p = (p & ~UINT32_C(1023)) + (r >> 1 & 3) * 511;
+	return MIN(p, 0x7fffU) | (upper ? 0x8000 : 0);
+}
+
+/* Ranges of either port, or both, around the middle: no bit tells one from another. They come and
+ * go anywhere in the order. */
+static void ranges_around_one_port(void **s)
+{
+	enum { CHANGES = 3000, MOST = 700 };
+	struct classifier *c = make(&(struct classifier_config){.release = drop});
+	struct classifier_stats stats;
+	unsigned longest = 0;
+
+	model.n = 0;
+	for (unsigned i = 0; i < CHANGES; i++) {
+		struct model_rule *r = calloc(1, sizeof(*r));
+		unsigned which = model_random(&seed) % 4,
+			 at = (unsigned)(model_random(&seed) % (model.n + 1));
+		for (unsigned k = 0; k < 2; k++)
+			r->conds[k] =
+				(struct cls_cond){.field = (which ^ k) & 1 ? CLS_SPORT : CLS_DPORT,
+						  .a = {port_of_half(false)},
+						  .b = {port_of_half(true)}};
+		r->rule = (struct cls_rule){.family = i % 3 ? CLS_IPV4 : CLS_IPV6,
+					    .n = which < 3 ? 1 : 2,
+					    .conds = r->conds};
+		assert_int_equal(classifier_insert(c, at < model.n ? model.r[at]->entry : NULL,
+						   &r->rule, r, &r->entry),
+				 0);
+		model_insert(&model, at, r);
+		while (model.n > MOST || (model.n && model_random(&seed) % 3 == 0))
+			delete (c, (unsigned)(model_random(&seed) % model.n));
+		classifier_commit(c);
+		if (i % 100 == 99) {
+			classifier_stats_read(c, &stats);
+			longest = MAX(longest, stats.longest);
+		}
+		struct cls_key keys[CLS_BURST];
+		const struct cls_entry *hit[CLS_BURST] = {0};
+		for (unsigned k = 0; k < CLS_BURST; k++) {
+			keys[k] = (struct cls_key){.family = k % 3 ? CLS_IPV4 : CLS_IPV6};
+			uint32_t sport = port_of_half(k & 1), dport = port_of_half(k & 2);
+			if (k % 16) {
+				cls_key_set(&keys[k], SPORT, sport);
+				cls_key_set(&keys[k], DPORT, dport);
+			}
+		}
+		uint64_t found =
+			classifier_lookup(c, classifier_version(c), keys, UINT64_MAX, NULL, hit);
+		for (unsigned k = 0; k < CLS_BURST; k++) {
+			unsigned want = model_lookup(&model, &keys[k], 0);
+			assert_int_equal(found >> k & 1, want < model.n);
+			if (want < model.n)
+				assert_ptr_equal(hit[k]->cookie, model.r[want]);
+		}
+	}
+	assert_true(longest > 100);
+	classifier_free(c);
+}
+
 static void changes_wait_for_their_commit(void **s)
 {
 	struct classifier *c = make(&(struct classifier_config){0});
@@ -388,6 +454,7 @@ int main(void)
 		cmocka_unit_test(shapes_fit_the_rules),
 		cmocka_unit_test(chains_have_a_limit),
 		cmocka_unit_test(equals_are_no_list),
+		cmocka_unit_test(ranges_around_one_port),
 		cmocka_unit_test(changes_wait_for_their_commit),
 		cmocka_unit_test(refuses_what_is_no_rule),
 	};
