@@ -30,10 +30,14 @@
  * what it read before lies before its release store. A worker that comes online publishes its epoch
  * with a full fence before it reads anything, and the writer fences before it looks for workers.
  *
+ * E. Workers do a task (rcu_run) a step at a time between bursts. Who waits for them waits for a
+ *    bounded time only; a worker that is offline or idle is not waited for longer than that.
+ *
  * Threads: rcu_quiescent(), rcu_offline(), rcu_online() by the worker itself; all else by any
- * thread. rcu_admit(), rcu_wait() and rcu_free() must not be called by a worker that is online:
- * it would wait for itself. fn runs in the thread that calls rcu_defer(), rcu_poll(), rcu_admit()
- * or rcu_wait(), with no lock held. Time comes from the clock that the domain was made with.
+ * thread. rcu_admit(), rcu_wait(), rcu_run() and rcu_free() must not be called by a worker that is
+ * online: it would wait for itself. fn runs in the thread that calls rcu_defer(), rcu_poll(),
+ * rcu_admit() or rcu_wait(), with no lock held. Time comes from the clock that the domain was made
+ * with.
  */
 #ifndef TAMIS_RCU_H
 #define TAMIS_RCU_H
@@ -95,11 +99,35 @@ int rcu_wait(struct rcu *r, uint64_t deadline);
 /* The deadline that is so many ns from now. */
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
 
+/*
+ * What workers are to do a little at a time, each for itself. step() is called by a worker when it
+ * is quiet, with what it keeps in at[] (zeros at first); it says true when it is through, and is
+ * called on until the task is withdrawn. It runs like a burst: what it reads may not go before a
+ * grace period is over; the same holds for the task itself, after rcu_run().
+ */
+struct rcu_task {
+	uint64_t nr; /* set by rcu_run() */
+	bool (*step)(const struct rcu_task *task, uint64_t at[3]);
+};
+
+/*
+ * Gives workers a task, waits until all that are online are through, and withdraws it. 0; -EAGAIN:
+ * not after about `most` ns, nor before the deadline; -EBUSY: another task is being done.
+ */
+int rcu_run(struct rcu *r, struct rcu_task *task, uint64_t most, uint64_t deadline);
+
+/*
+ * For a writer between two stores to lines that workers read in each burst: sleeps some 20 us, so
+ * that no burst has to fetch both lines anew.
+ */
+void rcu_pause(void);
+
 struct rcu_stats {
 	uint64_t entries, bytes;	   /* deferred now */
 	uint64_t entries_peak, bytes_peak; /* most ever */
 	uint64_t freed;			   /* objects, ever */
 	uint64_t waits, refused;	   /* writers that had to wait; that gave up */
+	uint64_t tasks, tasks_left;	   /* done by all that were online; given up */
 };
 void rcu_stats_read(struct rcu *r, struct rcu_stats *out);
 

@@ -90,6 +90,13 @@ void hash_table_free(struct hash_table *t);
 void hash_table_share(struct hash_table *t, struct rcu *rcu);
 
 /*
+ * Before a table that is shared is shown: has readers fetch it into their caches between bursts and
+ * waits for that, until the deadline by the clock of rcu and never longer than some ms, or 1 us a
+ * line, or 100 ms.
+ */
+void hash_table_warm(struct hash_table *t, uint64_t deadline);
+
+/*
  * What a lookup hands out: the record, if the element has one; else the key, as a number for keys
  * of up to 7 bytes, by its place (until the next change) for longer ones. Bit 0 tells, see
  * elem_is_bare(). This is the key of an element that has no record; buf takes it where it has no

@@ -282,11 +282,19 @@ static void close_journal(struct set *s)
 }
 
 /* Shows workers what was changed. */
-static void commit_table(struct set *s)
+static void commit_table(struct set *s, uint64_t deadline)
 {
+	bool warm = s->store.fresh && s->desc.rcu;
+
+	if (warm) {
+		hash_table_share(s->store.table, s->desc.rcu);
+		hash_table_warm(s->store.table, deadline);
+	}
 	hash_set_publish(s);
 	if (!s->store.fresh)
 		hash_table_publish(s->store.table);
+	if (warm)
+		rcu_pause();
 }
 
 int set_commit(struct set *s, uint64_t deadline)
@@ -294,7 +302,7 @@ int set_commit(struct set *s, uint64_t deadline)
 	if (!s->open)
 		return 0;
 	if (s->store.table && !s->committed)
-		commit_table(s);
+		commit_table(s, deadline);
 	if (s->ops->publish && !s->committed)
 		s->ops->publish(s);
 	s->committed = true;

@@ -69,9 +69,10 @@ int set_new(const struct set_desc *desc, struct set **out)
 	int err = desc_check(desc);
 	if (err)
 		return err;
-	struct set *s = calloc(1, sizeof(*s));
+	struct set *s = aligned_alloc(64, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	memset(s, 0, sizeof(*s));
 	s->desc = *desc;
 	set_layout(s);
 	if (s->ops == &hash_set_ops) {

@@ -96,19 +96,20 @@ struct set {
 	struct elem_pool *pool; /* made with the first record */
 	uint64_t next_seq;
 	struct set_store store;
-	struct hash_table *published; /* hash: what lookups look at */
-	struct set_elem *shown;	      /* the catch-all, to lookups */
+	uint64_t base_timeout; /* hash: a timeout that is not stored */
+	bool bare;	       /* hash: elements of sets like this have keys alone */
+	bool open;	       /* a transaction */
+	bool committed;	       /* it is visible, but workers may still look at what it took out */
+	bool undoing;	       /* it is being rolled back: kinds with versions do that themselves */
+	/* A line that changes when something is published, and one that workers write. */
+	struct hash_table *published __attribute__((aligned(64))); /* hash: what lookups look at */
+	struct set_elem *shown;					   /* the catch-all, to lookups */
 	/* With desc.rcu, interval: what lookups look at and memory for the next, in the kind's
 	 * form. */
 	struct rcu_head *view, *next_view;
 	const struct tuple_view *tuples; /* the same of concatenated ranges */
-	uint64_t base_timeout;		 /* hash: a timeout that is not stored */
-	bool bare;			 /* hash: elements of sets like this have keys alone */
-	struct set_stats stats;
-	bool open;	/* a transaction */
-	bool committed; /* it is visible, but workers may still look at what it took out */
-	bool undoing;	/* it is being rolled back: kinds with versions do that themselves */
-	VEC(struct journal_entry) journal;
+	struct set_stats stats __attribute__((aligned(64)));
+	VEC(struct journal_entry) journal __attribute__((aligned(64)));
 };
 
 struct set_ops {
