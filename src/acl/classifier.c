@@ -58,17 +58,16 @@ const struct cls_ops *cls_ops_best(void)
 
 static void side_init(struct cls_side *s, bool ipv4)
 {
-	uint32_t mask = ipv4 ? 0xffff0000 : 0xffffffff;
-
 	s->ipv4 = ipv4;
+	s->mask = ipv4 ? 0xffff0000 : 0xffffffff;
 	for (unsigned r = 0; r < CLS_ROOTS; r++) {
 		struct cls_table *t = &s->root[r].table;
 		t->shape.kind = CLS_TABLE;
 		t->n_words = 2;
 		t->word[0] = CLS_AT_SADDR / 32;
 		t->word[1] = CLS_AT_DADDR / 32;
-		t->mask[0] = r & 1 ? 0 : mask;
-		t->mask[1] = r & 2 ? 0 : mask;
+		t->mask[0] = r & 1 ? 0 : s->mask;
+		t->mask[1] = r & 2 ? 0 : s->mask;
 	}
 }
 
@@ -470,33 +469,34 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 			   const struct cls_entry **hit)
 {
 	struct cls_lookup l;
-	uint64_t ipv4 = 0, found = 0;
+	uint64_t ranks[CLS_BURST], ipv4 = 0, found = 0;
 
 	l.c = c;
 	l.version = version;
 	l.view = order_view_take(&c->order);
 	l.keys = keys;
+	l.after = after ? ranks : NULL;
+	l.hit = hit;
 	memset(l.best, 0xff, sizeof(l.best));
-	memset(l.hit, 0, sizeof(l.hit));
-	memset(l.after, 0, sizeof(l.after));
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		ipv4 |= (uint64_t)(keys[i].family == CLS_IPV4) << i;
+		const struct cls_key *k = &keys[i];
+		bool four = k->family == CLS_IPV4;
+		uint32_t bits = c->side[!four].mask;
+		ipv4 |= (uint64_t)four << i;
+		l.product[0][i] = c->keys[0] * (k->w[CLS_AT_SADDR / 32] & bits);
+		l.product[1][i] = c->keys[1] * (k->w[CLS_AT_DADDR / 32] & bits);
 	}
 	for (uint64_t rest = after ? mask : 0; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
-		if (after[i])
-			l.after[i] = order_rank(&l.view, &cls_node_of(after[i])->order);
+		ranks[i] = after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;
 	}
 	if (ipv4)
 		c->ops->lookup(&l, &c->side[0], ipv4);
 	if (mask & ~ipv4)
 		c->ops->lookup(&l, &c->side[1], mask & ~ipv4);
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		if (l.hit[i])
-			hit[i] = l.hit[i];
-		found |= (uint64_t)(l.hit[i] != NULL) << i;
-	}
+	/* What was found. */
+	for (unsigned i = 0; i < CLS_BURST; i++)
+		found |= (uint64_t)(l.best[i] != UINT64_MAX) << i;
 	return found;
 }

@@ -38,12 +38,13 @@ static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
 	return lanes_of(l, k, d);
 }
 
-/* Slots of eight hashes, which become what is behind. */
-static inline __m512i slots_of(const struct cls_directory *d, __m512i *hash)
+/* Slots of eight hashes, some of which count; the hashes become what is behind. */
+static inline __m512i slots_of(const struct cls_directory *d, __mmask8 live, __m512i *hash)
 {
+	const __m512i none = _mm512_setzero_si512();
 	unsigned bits = d->shape.n;
 	__m512i at = _mm512_srl_epi64(_mm512_srli_epi64(*hash, 1), _mm_cvtsi64_si128(63 - bits));
-	__m512i slot = _mm512_i64gather_epi64(at, d->slot, 8);
+	__m512i slot = _mm512_mask_i64gather_epi64(none, live, at, d->slot, 8);
 
 	*hash = _mm512_sll_epi64(*hash, _mm_cvtsi64_si128(bits));
 	__mmask8 part = _mm512_test_epi64_mask(slot, _mm512_set1_epi64(CLS_PART));
@@ -60,49 +61,55 @@ static inline __m512i slots_of(const struct cls_directory *d, __m512i *hash)
 }
 
 /* reach_root() for eight packets at a time. */
-static inline ALWAYS_INLINE void root_avx512(const struct cls_lookup *l, const struct cls_asking *a,
-					     const struct cls_root *r, uint64_t bound,
-					     struct cls_spots *to, bool large, bool ipv4)
+static inline ALWAYS_INLINE void root_avx512(const struct cls_lookup *l, const struct cls_table *t,
+					     uint64_t mask, struct cls_spots *to, bool large,
+					     bool ipv4)
 {
-	const struct cls_directory *d = __atomic_load_n(&r->table.dir, __ATOMIC_ACQUIRE);
+	const struct cls_directory *d = __atomic_load_n(&t->dir, __ATOMIC_ACQUIRE);
 	const __m512i one = _mm512_set1_epi64(1), other = _mm512_set1_epi64(CLS_SHAPE_OFFSET);
+	const __mmask8 source = t->mask[0] ? 0xff : 0, destination = t->mask[1] ? 0xff : 0;
+	unsigned leaves = to->n_leaves, others = to->n_others;
+	__m512i who = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
 
-	for (unsigned k = 0; k < a->n; k += 8) {
-		__m512i who = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(a->who + k)));
-		__m512i hash = _mm512_setzero_si512();
-		for (unsigned i = 0; i < 2; i++) {
-			__m256i w = _mm256_loadu_si256((const __m256i *)(a->w[i] + k));
-			w = _mm256_and_si256(w, _mm256_set1_epi32((int)r->table.mask[i]));
-			hash = _mm512_add_epi64(
-				hash,
-				_mm512_mullo_epi64(_mm512_cvtepu32_epi64(w),
-						   _mm512_set1_epi64((long long)l->c->keys[i])));
-		}
-		__mmask8 live = (__mmask8)(a->n - k < 8 ? (1u << (a->n - k)) - 1 : 0xff);
-		__m512i best = a->n == CLS_BURST
-				       ? _mm512_loadu_si512(l->best + k)
-				       : _mm512_mask_i64gather_epi64(who, live, who, l->best, 8);
-		live = _mm512_mask_cmpge_epu64_mask(live, best,
-						    _mm512_set1_epi64((long long)bound));
-		__m512i slot = slots_of(d, &hash);
+	for (unsigned k = 0; k < CLS_BURST;
+	     k += 8, who = _mm512_add_epi64(who, _mm512_set1_epi64(8))) {
+		__mmask8 live = (__mmask8)(mask >> k);
+		if (!live)
+			continue;
+		__m512i hash = _mm512_add_epi64(
+			_mm512_maskz_loadu_epi64(live & source, l->product[0] + k),
+			_mm512_maskz_loadu_epi64(live & destination, l->product[1] + k));
+		__m512i slot = slots_of(d, live, &hash);
 		__m512i tag = _mm512_srlv_epi64(_mm512_srli_epi64(slot, CLS_TAGS_AT),
 						_mm512_srli_epi64(hash, 64 - CLS_TAG_BITS));
-		live = _mm512_mask_test_epi64_mask(live, tag, one);
+		live = _mm512_test_epi64_mask(tag, one);
 		__m512i spot =
 			_mm512_or_si512(_mm512_and_si512(slot, _mm512_set1_epi64(POINTER)), who);
-		__mmask8 others = _mm512_mask_test_epi64_mask(live, spot, other);
+		__mmask8 up = _mm512_mask_test_epi64_mask(live, spot, other);
 		_mm512_storeu_si512(to->others + to->n_others,
-				    _mm512_maskz_compress_epi64(others, spot));
-		to->n_others += (unsigned)__builtin_popcount(others);
+				    _mm512_maskz_compress_epi64(up, spot));
+		to->n_others += (unsigned)__builtin_popcount(up);
 		_mm512_storeu_si512(to->leaves + to->n_leaves,
-				    _mm512_maskz_compress_epi64(live & (__mmask8)~others, spot));
-		to->n_leaves += (unsigned)__builtin_popcount(live & (__mmask8)~others);
+				    _mm512_maskz_compress_epi64(live & (__mmask8)~up, spot));
+		to->n_leaves += (unsigned)__builtin_popcount(live & (__mmask8)~up);
 	}
-	for (unsigned k = 0; large && k < to->n_leaves; k++)
+	for (unsigned k = leaves; large && k < to->n_leaves; k++)
 		cls_spot_prefetch(to->leaves[k], ipv4);
-	for (unsigned k = 0; large && k < to->n_others; k++)
+	for (unsigned k = others; large && k < to->n_others; k++)
 		cls_spot_prefetch(to->others[k], ipv4);
 }
+
+static inline uint64_t live_avx512(const struct cls_lookup *l, uint64_t mask, uint64_t bound)
+{
+	const __m512i least = _mm512_set1_epi64((long long)bound);
+	uint64_t live = 0;
+
+	for (unsigned k = 0; k < CLS_BURST; k += 8)
+		live |= (uint64_t)_mm512_cmpge_epu64_mask(_mm512_loadu_si512(l->best + k), least)
+			<< k;
+	return live & mask;
+}
+#define LIVE live_avx512
 
 /* ThreadSanitizer does not see the order in which a gather and what it leads to are read. */
 #ifndef __SANITIZE_THREAD__

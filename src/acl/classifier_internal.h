@@ -138,6 +138,7 @@ enum { CLS_NO_ROOT = 7, CLS_OUT = 6 };
 /* One side: IPv4, or everything else. */
 struct cls_side {
 	bool ipv4;
+	uint32_t mask; /* what roots look at of an address's first word, if they look at it */
 	struct cls_root root[CLS_ROOTS];
 };
 
@@ -369,9 +370,11 @@ struct cls_lookup {
 	uint64_t version;
 	struct order_view view;
 	const struct cls_key *keys;
-	uint64_t best[CLS_BURST];		/* rank of the hit so far, or UINT64_MAX */
-	uint64_t after[CLS_BURST];		/* ranks above this one count */
-	const struct cls_entry *hit[CLS_BURST]; /* NULL: none so far */
+	/* Of the asked packets: what roots look at of each address, times its key. */
+	uint64_t product[2][CLS_BURST];
+	uint64_t best[CLS_BURST]; /* rank of the hit so far, or UINT64_MAX */
+	const uint64_t *after;	  /* ranks above these count; NULL: all */
+	const struct cls_entry **hit;
 };
 
 /* A shape and the packet that reached it, in one word. */
@@ -382,7 +385,12 @@ struct cls_spots {
 	cls_spot *leaves, *others;
 	unsigned n_leaves, n_others;
 };
-enum { CLS_FRONTIER = 4 * CLS_BURST }; /* of each list; CLS_LANES more may be written */
+enum {
+	CLS_TOGETHER = 2,	   /* roots that share a visit, at most */
+	CLS_STEPS = 3 * CLS_BURST, /* down from shapes to two others each; beyond, packets walk */
+	/* Of each list; CLS_LANES more may be written. */
+	CLS_FRONTIER = CLS_TOGETHER * CLS_BURST + 2 * CLS_STEPS,
+};
 
 /* What a lookup reads of a shape. */
 static inline void cls_spot_prefetch(cls_spot p, bool ipv4)
@@ -390,13 +398,6 @@ static inline void cls_spot_prefetch(cls_spot p, bool ipv4)
 	for (unsigned line = 0; line < (ipv4 ? 4 : 7); line++)
 		__builtin_prefetch((const char *)(p & ~(cls_spot)(CLS_BURST - 1)) + 64 * line);
 }
-
-/* The packets of one side, and the words that its roots look at. */
-struct cls_asking {
-	unsigned n;
-	uint8_t who[CLS_BURST];
-	uint32_t w[2][CLS_BURST];
-};
 
 struct cls_ops {
 	const char *name;

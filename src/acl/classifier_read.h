@@ -3,11 +3,14 @@
  * classifier_read: lookups, the same text for each kind of CPU.
  *
  * Before it is included: SCAN4 and SCAN6, the lanes of a leaf that a key passes, for each size of
- * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function; ROOT,
- * what a root has for each packet (reach_root() where there is nothing better).
+ * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function; ROOT
+ * and LIVE, what a root has for each packet and which packets have no hit before a bound
+ * (reach_root() and live_packets() where there is nothing better).
  *
  * Roots are visited in the order of their bounds, and only by packets that have no better hit yet.
- * All packets take a step before any takes the next; where a structure is large each step
+ * What packets reach stands in two queues: leaves, and other shapes, which lead to more of both.
+ * How long a loop runs is what nobody can guess, so there are few: one for each queue of a visit,
+ * and roots that nearly the same packets ask share a visit. Where a structure is large each step
  * prefetches what the next reads.
  */
 #include "acl/classifier_internal.h"
@@ -35,7 +38,7 @@ static inline ALWAYS_INLINE bool settle_hit(struct cls_lookup *l, struct seen se
 			     __atomic_load_n(&e->died, __ATOMIC_RELAXED) <= seen.version))
 			continue;
 		uint64_t rank = order_rank(&seen.view, &e->order), best = l->best[i];
-		if (unlikely(rank <= l->after[i]))
+		if (unlikely(l->after) && rank <= l->after[i])
 			continue;
 		if (unlikely(leaf->shape.check >> lane & 1)) {
 			if (rank >= best)
@@ -159,11 +162,11 @@ static inline ALWAYS_INLINE void reach(struct cls_spots *to, const struct cls_sh
 	unsigned other = p / CLS_SHAPE_OFFSET & 1;
 
 	to->leaves[to->n_leaves] = p;
-	to->n_leaves += (p >= CLS_BURST) & !other;
+	to->n_leaves += (p >= CLS_BURST) - other;
 	to->others[to->n_others] = p;
 	to->n_others += other;
 	if (large)
-		cls_spot_prefetch(p, ipv4);
+		cls_spot_prefetch(p >= CLS_BURST ? p : (cls_spot)to->others, ipv4);
 }
 
 /* What the leaves say. */
@@ -182,117 +185,101 @@ static inline ALWAYS_INLINE void scan_leaves(struct cls_lookup *l, const cls_spo
 		hit[m] = leaves[k];
 		lanes[m] = (uint8_t)hits;
 		m += hits != 0;
-		if (large) {
-			unsigned lane = (unsigned)__builtin_ctz(hits | 1 << (CLS_LANES - 1));
-			__builtin_prefetch(leaf->entry[lane]);
-		}
+		unsigned lane = (unsigned)__builtin_ctz(hits | 1 << (CLS_LANES - 1));
+		__builtin_prefetch(leaf->entry[lane]);
 	}
 	for (unsigned k = 0; k < m; k++)
 		settle_hit(l, seen, container_of(spot_shape(hit[k]), const struct cls_leaf, shape),
 			   lanes[k], hit[k] % CLS_BURST);
 }
 
-/* One step down from each shape that is no leaf. */
-static inline ALWAYS_INLINE void descend(struct cls_lookup *l, const cls_spot *from, unsigned n,
-					 struct cls_spots *to, bool large, bool ipv4)
+/* From each shape that is no leaf down to leaves. */
+static inline ALWAYS_INLINE void descend(struct cls_lookup *l, struct cls_spots *to, bool large,
+					 bool ipv4)
 {
 	const struct cls_key *keys = l->keys;
 
-	for (unsigned k = 0; k < n; k++) {
-		const struct cls_shape *s = spot_shape(from[k]);
-		unsigned i = from[k] % CLS_BURST;
-		if (likely(s->kind == CLS_SPLIT) && likely(k < CLS_FRONTIER / 2)) {
+	for (unsigned k = 0; k < to->n_others; k++) {
+		const struct cls_shape *s = spot_shape(to->others[k]), *wide, *next;
+		unsigned i = to->others[k] % CLS_BURST;
+		bool room = k < CLS_STEPS;
+		if (likely(s->kind == CLS_SPLIT) && likely(room)) {
 			const struct cls_split *x = container_of(s, const struct cls_split, shape);
-			const struct cls_shape *wide = __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE);
-			reach(to, split_slot(x, &keys[i]), i, large, ipv4);
-			if (wide)
-				reach(to, wide, i, large, ipv4);
-		} else if (s->kind == CLS_TABLE && k < CLS_FRONTIER / 2) {
+			wide = __atomic_load_n(&x->wide, __ATOMIC_ACQUIRE);
+			next = split_slot(x, &keys[i]);
+		} else if (s->kind == CLS_TABLE && room) {
 			const struct cls_table *t = container_of(s, const struct cls_table, shape);
-			const struct cls_shape *wide = __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE);
-			reach(to, table_slot(l, t, &keys[i]), i, large, ipv4);
-			if (wide)
-				reach(to, wide, i, large, ipv4);
+			wide = __atomic_load_n(&t->wide, __ATOMIC_ACQUIRE);
+			next = table_slot(l, t, &keys[i]);
 		} else {
 			walk(l, s, i, ipv4);
+			continue;
 		}
+		reach(to, next, i, large, ipv4);
+		reach(to, wide, i, large, ipv4);
 	}
 }
 
 #ifndef ROOT
-/* What a root has for the packets without a hit before its bound. */
-static inline ALWAYS_INLINE void reach_root(const struct cls_lookup *l, const struct cls_asking *a,
-					    const struct cls_root *r, uint64_t bound,
-					    struct cls_spots *to, bool large, bool ipv4)
+/* What a root has for the packets of a mask. */
+static inline ALWAYS_INLINE void reach_root(const struct cls_lookup *l, const struct cls_table *t,
+					    uint64_t mask, struct cls_spots *to, bool large,
+					    bool ipv4)
 {
-	const struct cls_directory *d = __atomic_load_n(&r->table.dir, __ATOMIC_ACQUIRE);
-	const uint64_t *keys = l->c->keys;
+	const struct cls_directory *d = __atomic_load_n(&t->dir, __ATOMIC_ACQUIRE);
 	const uint64_t *slot[CLS_BURST];
 	uint64_t hash[CLS_BURST];
-	uint8_t who[CLS_BURST];
 	unsigned n = 0;
 
-	for (unsigned k = 0; k < a->n; k++) {
-		who[n] = a->who[k];
-		hash[n] = 0;
-		for (unsigned i = 0; i < 2; i++)
-			hash[n] += keys[i] * (a->w[i][k] & r->table.mask[i]);
-		n += l->best[a->who[k]] >= bound;
+	for (uint64_t rest = mask; rest; rest &= rest - 1, n++) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		hash[n] = (t->mask[0] ? l->product[0][i] : 0) + (t->mask[1] ? l->product[1][i] : 0);
+		slot[n] = cls_directory_at(d, &hash[n]);
+		if (large)
+			__builtin_prefetch(slot[n]);
 	}
-	for (unsigned k = 0; large && k < n; k++) {
-		slot[k] = cls_directory_at(d, &hash[k]);
-		__builtin_prefetch(slot[k]);
-	}
-	for (unsigned k = 0; k < n; k++) {
-		if (!large)
-			slot[k] = cls_directory_at(d, &hash[k]);
+	for (unsigned k = 0; k < n; k++, mask &= mask - 1)
 		reach(to, cls_slot_find(__atomic_load_n(slot[k], __ATOMIC_ACQUIRE), hash[k]),
-		      who[k], large, ipv4);
-	}
+		      (unsigned)__builtin_ctzll(mask), large, ipv4);
 }
 #define ROOT reach_root
 #endif
 
-/* A root that may have better hits than there are, with its bound. */
+#ifndef LIVE
+/* The packets of a mask that have no hit before a bound. */
+static inline uint64_t live_packets(const struct cls_lookup *l, uint64_t mask, uint64_t bound)
+{
+	uint64_t live = 0;
+	for (unsigned i = 0; i < CLS_BURST; i++)
+		live |= (uint64_t)(l->best[i] >= bound) << i;
+	return live & mask;
+}
+#define LIVE live_packets
+#endif
+
+/* A root that may have better hits than there are, with its bound and who asks it. */
 struct prospect {
-	uint64_t bound;
-	const struct cls_root *root;
+	uint64_t bound, live;
+	const struct cls_table *root;
 };
 
-static inline ALWAYS_INLINE void visit(struct cls_lookup *l, const struct cls_asking *a,
-				       const struct prospect *root, bool large, bool ipv4)
+static inline ALWAYS_INLINE void visit(struct cls_lookup *l, const struct prospect *roots,
+				       unsigned n, bool large, bool ipv4)
 {
-	cls_spot leaves[CLS_FRONTIER + CLS_LANES], others[2][CLS_FRONTIER + CLS_LANES];
-	struct cls_spots to = {leaves, others[0], 0, 0};
-	unsigned n;
+	cls_spot leaves[CLS_FRONTIER + CLS_LANES], others[CLS_FRONTIER + CLS_LANES];
+	struct cls_spots to = {leaves, others, 0, 0};
 
-	ROOT(l, a, root->root, root->bound, &to, large, ipv4);
-	for (unsigned turn = 0; (n = to.n_others); turn ^= 1) {
-		if (to.n_leaves + 2 * n > CLS_FRONTIER) {
-			scan_leaves(l, leaves, to.n_leaves, large, ipv4);
-			to.n_leaves = 0;
-		}
-		to.others = others[!turn];
-		to.n_others = 0;
-		descend(l, others[turn], n, &to, large, ipv4);
-	}
+	for (unsigned r = 0; r < n; r++)
+		ROOT(l, roots[r].root, roots[r].live, &to, large, ipv4);
+	descend(l, &to, large, ipv4);
 	scan_leaves(l, leaves, to.n_leaves, large, ipv4);
 }
 
 static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t mask)
 {
 	struct prospect todo[CLS_ROOTS];
-	struct cls_asking a;
 	unsigned n = 0;
 
-	a.n = 0;
-	for (; mask; mask &= mask - 1, a.n++) {
-		unsigned i = (unsigned)__builtin_ctzll(mask);
-		const uint32_t *w = l->keys[i].w;
-		a.who[a.n] = (uint8_t)i;
-		a.w[0][a.n] = w[CLS_AT_SADDR / 32];
-		a.w[1][a.n] = w[CLS_AT_DADDR / 32];
-	}
 	for (unsigned r = 0; r < CLS_ROOTS; r++) {
 		const struct cls_root *root = &side->root[r];
 		const struct cls_node *first = __atomic_load_n(&root->bound, __ATOMIC_ACQUIRE);
@@ -302,17 +289,27 @@ static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t m
 		unsigned at = n++;
 		for (; at && todo[at - 1].bound > bound; at--)
 			todo[at] = todo[at - 1];
-		todo[at] = (struct prospect){bound, root};
+		todo[at] = (struct prospect){bound, mask, &root->table};
 	}
 	bool large = __atomic_load_n(&l->c->n, __ATOMIC_RELAXED) > CLS_SMALL;
-	for (unsigned r = 0; r < n; r++) {
+	for (unsigned r = 0, together = 1; r < n; r += together) {
+		together = 1;
+		if (r)
+			todo[r].live = LIVE(l, mask, todo[r].bound);
+		if (!todo[r].live)
+			break;
+		if (r && r + 1 < n) {
+			todo[r + 1].live = LIVE(l, mask, todo[r + 1].bound);
+			together += __builtin_popcountll(todo[r + 1].live) * 8 >=
+				    __builtin_popcountll(todo[r].live) * 7;
+		}
 		if (side->ipv4 && large)
-			visit(l, &a, &todo[r], true, true);
+			visit(l, &todo[r], together, true, true);
 		else if (side->ipv4)
-			visit(l, &a, &todo[r], false, true);
+			visit(l, &todo[r], together, false, true);
 		else if (large)
-			visit(l, &a, &todo[r], true, false);
+			visit(l, &todo[r], together, true, false);
 		else
-			visit(l, &a, &todo[r], false, false);
+			visit(l, &todo[r], together, false, false);
 	}
 }

@@ -3,8 +3,9 @@
  * classifier_shape: what is the best shape for a handful of entries?
  *
  * Eight fit a leaf. More are split by the bits that tell most of them apart, chosen one after the
- * other: what counts is how many entries share a slot, seen from an entry, and how many are wide. A
- * larger number of entries that fix the same bits becomes a table. What nothing tells apart is a
+ * other: what counts is how many entries share a slot, seen from an entry, how many are copied, and
+ * how many are wide: these only where there is no good way without. A larger number of entries that
+ * fix the same bits and have no good split becomes a table. What nothing tells apart is a
  * chain. (Choosing bits instead of cutting ranges: Vamanan et al., "EffiCuts", 2010, on copies;
  * Liu et al., "DBTable", 2024, on discriminating bits.)
  *
@@ -18,7 +19,13 @@ enum {
 	MOST = CLS_GATHER_MAX + 1,
 	CANDIDATES = 20,	    /* bits that are looked at more than once */
 	COPIES_MOST = 2 * MOST + 8, /* places of entries in slots */
-	TABLE_MIN = 48,
+	TABLE_MIN = 96,
+	/* Costs are counted in entries that a packet is compared with: of a split as good as any
+	 * table, of a step that a wide side makes, of as many copies as there are entries. */
+	GOOD = CLS_LANES,
+	STEP_COST = 4,
+	COPY_COST = 4,
+	IMPOSSIBLE = 1000000,
 };
 
 struct builder {
@@ -127,7 +134,7 @@ struct choice {
 
 /* Entries that share a cell, seen from an entry, with one bit more. */
 static double cost_with(const struct builder *b, const uint16_t *pick, const struct choice *ch,
-			const struct bit *bit)
+			const struct bit *bit, bool wides)
 {
 	uint16_t count[2][1 << (CLS_SPLIT_BITS - 1)] = {0};
 	uint64_t squares = 0, copies = 0, wide = ch->wide * UINT64_C(8);
@@ -147,10 +154,11 @@ static double cost_with(const struct builder *b, const uint16_t *pick, const str
 			squares += (uint64_t)count[k][i] * count[k][i];
 			copies += count[k][i];
 		}
-	if (copies > COPIES_MOST)
-		return 1e9;
-	double wides = (double)wide / 8;
-	return (copies ? (double)squares / (double)copies : 0) + wides + (wide ? 2 : 0);
+	if (copies > COPIES_MOST || (wide && !wides))
+		return IMPOSSIBLE;
+	double shared = copies ? (double)squares / (double)copies : 0;
+	double more = (double)(copies + wide / 8 - ch->entries) / ch->entries;
+	return shared + (double)wide / 8 + (wide ? 2 : 0) + COPY_COST * more;
 }
 
 static void take_bit(const struct builder *b, const uint16_t *pick, struct choice *ch,
@@ -204,15 +212,44 @@ static bool bit_taken(const struct choice *ch, const struct bit *bit)
 	return false;
 }
 
+static void choice_init(struct choice *ch, unsigned n)
+{
+	*ch = (struct choice){.entries = n, .copies = n, .cost = n};
+	for (unsigned i = 0; i < n; i++)
+		ch->item[i] = (uint16_t)i;
+}
+
+/* One bit after the other, as long as it is worth it; with wide entries or without. */
+static void take_bits(const struct builder *b, const uint16_t *pick, struct choice *ch,
+		      const struct bit *bits, unsigned n_bits, bool wides)
+{
+	while (ch->n < CLS_SPLIT_BITS && ch->cost > CLS_LANES - 2) {
+		const struct bit *best = NULL;
+		double least = ch->cost * 0.9;
+		for (unsigned i = 0; i < n_bits; i++) {
+			if (!word_allowed(ch, bits[i].word) || bit_taken(ch, &bits[i]))
+				continue;
+			double cost =
+				ch->n ? cost_with(b, pick, ch, &bits[i], wides) : bits[i].cost;
+			if (cost < least) {
+				least = cost;
+				best = &bits[i];
+			}
+		}
+		if (!best)
+			break;
+		take_bit(b, pick, ch, best, least);
+	}
+}
+
+/* A wide side is one step more for every packet: it is for what cannot be told apart without. */
 static void choose_bits(const struct builder *b, const uint16_t *pick, unsigned n,
 			struct choice *ch)
 {
 	struct bit bits[CLS_WORDS * 32];
 	unsigned n_bits = 0;
 
-	*ch = (struct choice){.entries = n, .copies = n, .cost = n};
-	for (unsigned i = 0; i < n; i++)
-		ch->item[i] = (uint16_t)i;
+	choice_init(ch, n);
 	for (unsigned w = 0; w < CLS_WORDS; w++) {
 		uint32_t zero = 0, one = 0;
 		for (unsigned i = 0; i < n; i++) {
@@ -223,26 +260,18 @@ static void choose_bits(const struct builder *b, const uint16_t *pick, unsigned 
 		for (uint32_t m = zero & one; m; m &= m - 1) {
 			struct bit *bit = &bits[n_bits++];
 			*bit = (struct bit){.word = (uint8_t)w, .at = (uint8_t)__builtin_ctz(m)};
-			bit->cost = (float)cost_with(b, pick, ch, bit);
+			bit->cost = (float)cost_with(b, pick, ch, bit, false);
 		}
 	}
 	qsort(bits, n_bits, sizeof(bits[0]), by_cost);
 	n_bits = MIN(n_bits, CANDIDATES);
-	while (ch->n < CLS_SPLIT_BITS && ch->cost > CLS_LANES - 2) {
-		const struct bit *best = NULL;
-		double least = ch->cost * 0.9;
-		for (unsigned i = 0; i < n_bits; i++) {
-			if (!word_allowed(ch, bits[i].word) || bit_taken(ch, &bits[i]))
-				continue;
-			double cost = ch->n ? cost_with(b, pick, ch, &bits[i]) : bits[i].cost;
-			if (cost < least) {
-				least = cost;
-				best = &bits[i];
-			}
-		}
-		if (!best)
-			break;
-		take_bit(b, pick, ch, best, least);
+	take_bits(b, pick, ch, bits, n_bits, false);
+	if (ch->cost > GOOD) {
+		struct choice wide;
+		choice_init(&wide, n);
+		take_bits(b, pick, &wide, bits, n_bits, true);
+		if (wide.cost + STEP_COST < ch->cost)
+			*ch = wide;
 	}
 }
 
@@ -420,9 +449,10 @@ static struct cls_shape *build(const struct builder *b, const uint16_t *pick, un
 	unsigned fit = 0;
 	choose_bits(b, pick, n, &ch);
 	bool split = ch.n && ch.cost < 0.75 * n;
-	if (n >= TABLE_MIN || (!split && n > 2 * CLS_LANES))
+	bool good = split && ch.cost <= GOOD && !ch.wide;
+	if (!good && (n >= TABLE_MIN || (!split && n > 2 * CLS_LANES)))
 		fit = choose_table(b->items, pick, n, &table);
-	if (n >= TABLE_MIN ? fit * 4 >= n * 3 : !split && fit * 2 >= n && fit > CLS_LANES)
+	if (!good && n >= TABLE_MIN ? fit * 4 >= n * 3 : !split && fit * 2 >= n && fit > CLS_LANES)
 		return build_table(b, pick, n, &table, level);
 	if (split)
 		return build_split(b, pick, n, &ch, level);

@@ -6,8 +6,9 @@
  * in the place of the old one. A leaf that is full is halved by one more bit of the hash where a
  * directory leads to it; otherwise, or where all hashes are equal, classifier_shape.c makes a
  * shape of its entries and the new one. A split that has grown to GROWN times what it was shaped
- * from is shaped anew, up to CLS_GATHER_MAX entries: that bounds the work of a call. Bigger ones
- * go on growing at their ends.
+ * from is shaped anew, up to CLS_GATHER_MAX entries: that bounds the work of a call; so is a small
+ * one in place of a full leaf right below it, for each split more on a way is a step of lookups.
+ * Bigger ones go on growing at their ends.
  *
  * A removal clears the entry's lanes. Leaves that are empty go, and what led to nothing else.
  */
@@ -15,7 +16,10 @@
 
 #include "acl/classifier_internal.h"
 
-enum { GROWN = 2 };
+enum {
+	GROWN = 2,
+	WHOLE = 64, /* entries of a split that is shaped anew before it has splits below */
+};
 
 void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out)
 {
@@ -302,6 +306,22 @@ static bool alike_to(const struct classifier *c, bool ipv4, const struct cls_cha
 	return x->alike && cls_items_alike(&one, item);
 }
 
+/* Would an entry make a shape below a small split that is better made together with the split? */
+static bool split_overflows(const struct cls_split *s, const struct cls_item *item)
+{
+	struct cls_ways w = cls_split_ways(s, &item->form);
+	uint32_t sub = 0;
+
+	if (s->shape.n >= WHOLE || w.wide)
+		return false;
+	do {
+		const struct cls_shape *x = s->slot[w.base | sub];
+		if (x && x->kind == CLS_LEAF && x->valid == UINT8_MAX)
+			return true;
+	} while ((sub = (sub - w.open) & w.open));
+	return false;
+}
+
 static int split_insert(struct classifier *c, bool ipv4, struct cls_split *s,
 			const struct cls_item *item, unsigned level)
 {
@@ -558,7 +578,8 @@ int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		return 0;
 	case CLS_SPLIT: {
 		struct cls_split *x = container_of(s, struct cls_split, shape);
-		if (x->built && s->n + 1 > GROWN * x->built && s->n < CLS_GATHER_MAX)
+		if (x->built && s->n < CLS_GATHER_MAX &&
+		    (s->n + 1 > GROWN * x->built || split_overflows(x, item)))
 			return reshape(c, ipv4, slot, item, level);
 		return split_insert(c, ipv4, x, item, level + 1);
 	}
