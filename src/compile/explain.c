@@ -10,7 +10,8 @@
  * Times are put together of a few that were measured on one machine, AMD EPYC (Zen 5) with Linux
  * 6.18: here with `tamis-bench eval few` and `eval linear`, in bursts of 64, without what a packet
  * costs that meets no rule; in the kernel with datagrams over its loopback through 100 to 1,000
- * rules of one and of three comparisons. The manual page has the figures too.
+ * rules of one and of three comparisons, and of a lookup in one set, of many sizes, with another
+ * key each time. The manual page has the figures too.
  */
 #include "compile/explain.h"
 
@@ -510,13 +511,69 @@ static int rules_know(struct explaining *x)
 	return err;
 }
 
-static uint32_t matches_of(const struct prog_rule *r)
-{
-	uint32_t n = 0;
+/* What a lookup costs in the kernel among so many elements. */
+struct anchor {
+	uint32_t elements, ns;
+};
 
-	while (n < r->n_ops && op_is_match(&r->ops[n]))
-		n++;
-	return n;
+static const struct anchor kernel_hash[] = {{10, 55}, {1000, 80}, {65536, 300}, {1000000, 440}};
+static const struct anchor kernel_interval[] = {{10, 140},    {100, 270},    {1000, 460},
+						{10000, 750}, {50000, 1300}, {1000000, 2600}};
+static const struct anchor kernel_concat[] = {{10, 355}, {1000, 410}, {10000, 1240}};
+
+/* A logarithm: sixteenths of octaves, straight within each. */
+static uint32_t octaves(uint32_t n)
+{
+	unsigned top = 31 - (unsigned)__builtin_clz(n);
+
+	return 16 * top + (uint32_t)(((uint64_t)n << 4 >> top) & 15);
+}
+
+/* Between two anchors it grows with the logarithm of the elements. */
+static uint32_t between(const struct anchor *a, size_t n_anchors, uint64_t count)
+{
+	uint32_t n = (uint32_t)MIN(count, a[n_anchors - 1].elements);
+	size_t i = 1;
+
+	if (n <= a[0].elements)
+		return a[0].ns;
+	while (n > a[i].elements)
+		i++;
+	uint32_t from = octaves(a[i - 1].elements);
+	return a[i - 1].ns +
+	       (a[i].ns - a[i - 1].ns) * (octaves(n) - from) / (octaves(a[i].elements) - from);
+}
+
+static uint32_t kernel_set_ns(const struct set *s)
+{
+	uint64_t n = set_count(s, 0);
+	const char *kind = set_kind_name(s);
+
+	if (!strcmp(kind, "interval"))
+		return between(kernel_interval, ARRAY_SIZE(kernel_interval), n);
+	if (!strcmp(kind, "concat"))
+		return between(kernel_concat, ARRAY_SIZE(kernel_concat), n);
+	return strcmp(kind, "hash") ? KERNEL_MATCH_NS
+				    : between(kernel_hash, ARRAY_SIZE(kernel_hash), n);
+}
+
+/* A rule in a kernel: of the comparisons behind the first half are taken to be looked at. */
+static uint32_t kernel_rule_ns(const struct prog_rule *r)
+{
+	uint32_t first = 0, behind = 0;
+
+	for (uint32_t k = 0; k < r->n_ops; k++) {
+		const struct prog_op *op = &r->ops[k];
+		bool set = op->kind == PO_LOOKUP || op->kind == PO_VMAP;
+
+		if (!set && !op_is_match(op))
+			break;
+		if (k)
+			behind += set ? kernel_set_ns(op->lookup.set) : KERNEL_MATCH_NS;
+		else if (set)
+			first = kernel_set_ns(op->lookup.set);
+	}
+	return KERNEL_RULE_NS + first + behind / 2;
 }
 
 static void costs(struct explaining *x)
@@ -526,12 +583,12 @@ static void costs(struct explaining *x)
 
 	for (size_t k = 0; k < x->n; k++) {
 		const struct prog_rule *r = &x->rules[k].rule->pub;
-		uint32_t each = lookup_op(r) ? SET_NS : WALK_NS, matches = matches_of(r);
+		uint32_t each = lookup_op(r) ? SET_NS : WALK_NS;
 
 		all += each;
 		if (!x->rules[k].rule->classified && x->rules[k].rc.fate != FATE_NEVER)
 			left += each;
-		e->kernel_ns += KERNEL_RULE_NS + KERNEL_MATCH_NS * (MAX(matches, 1u) - 1) / 2;
+		e->kernel_ns += kernel_rule_ns(r);
 	}
 	e->cost_ns = all;
 	if (!e->classifier)

@@ -886,6 +886,22 @@ def explain_knows_what_it_costs():
     here, kernel = cost(many)
     same(kernel, 5000)
     holds(32 <= here <= 60, f"{here} ns for the classifier")
+    # A kernel's lookups cost what sets hold, between what was measured.
+    def one_set(kind, elements, rule="ip saddr @s drop"):
+        written("cost.nft", f"table ip t {{ set s {{ type {kind}; elements = {{ {', '.join(elements)} }}; }}\n"
+                            f"chain c {{ {rule}; }}; }}\n".encode())
+        return json.loads(tamis("explain", "-j", "-f", "cost.nft")[0])["chains"][0]["kernel_ns"]
+    plain = [f"10.0.{i >> 8}.{i & 255}" for i in range(1000)]
+    ranges = [f"10.{i >> 8}.{i & 255}.0-10.{i >> 8}.{i & 255}.77" for i in range(1000)]
+    pairs = [f"10.{i >> 8}.{i & 255}.0/24 . 1-99" for i in range(1000)]
+    same(one_set("ipv4_addr", plain), 5 + 80)
+    same(one_set("ipv4_addr", plain[:1]), 5 + 55)
+    same(one_set("ipv4_addr", plain, "tcp dport 22 ip saddr @s drop"), 5 + (7 + 80) // 2)
+    same(one_set("ipv4_addr; flags interval", ranges), 5 + 460)
+    same(one_set("ipv4_addr; flags interval", ranges[:10]), 5 + 140)
+    holds(5 + 270 < one_set("ipv4_addr; flags interval", ranges[:300]) < 5 + 460)
+    same(one_set("ipv4_addr . inet_service; flags interval", pairs, "ip saddr . tcp dport @s drop"), 5 + 410 // 2)
+    same(one_set("inet_service", ["22", "80"], "tcp dport @s drop"), 5 + 7 // 2)
 
 
 @test
