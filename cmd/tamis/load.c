@@ -117,9 +117,7 @@ static int load_file(struct tamis *t, const struct options *o, const char *path,
 			 strerror(-err));
 	/* nft's words do not say where a set would have to be. */
 	if (err && messages && o->ipsets.n && strstr(messages, "No such file or directory"))
-		complain("sets of --ipset are in table inet global, for rules there%s",
-			 again ? "; a reload takes them away, unless its ruleset declares them"
-			       : "");
+		complain("sets of --ipset are in table inet global, for rules there");
 	free(output);
 	free(messages);
 	return err ? err : written;

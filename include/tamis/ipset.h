@@ -66,8 +66,18 @@ TAMIS_API int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_
 
 /*
  * Puts the sets as they are now into table `inet global` of an engine, in one step; rules there use
- * them as `@name`. The table must not have sets of these names. *messages (may be NULL) as in
- * tamis_load_text(). Also -EINVAL: a set that nft cannot hold, *messages say which.
+ * them as `@name`. *messages (may be NULL) as in tamis_load_text().
+ *
+ * Sets that were put there before, by this session or another one, get what this one has in the
+ * place of all that they hold, with rules using them: as if a new file had been restored and
+ * swapped in, in one step for packets. An element that stays goes on from where it is in what its
+ * line leaves open: its lifetime without `timeout`, its counts without `packets` and `bytes`. Size
+ * and default timeout become those of the session. Sets that the session does not have stay as they
+ * are. Such sets are no part of a ruleset: reloads and `flush ruleset` leave them alone, unless the
+ * ruleset declares a set of that name itself.
+ *
+ * Also -EINVAL, with nothing done: a set that nft cannot hold, a name that a ruleset has declared, a
+ * set that rules use and that was of another kind; *messages say which.
  */
 TAMIS_API int tamis_ipset_publish(struct tamis_ipset *s, struct tamis *t, uint64_t now,
 				  char **messages);

@@ -33,7 +33,8 @@ static int refresh(struct ipset *s, struct ipset_body *b, uint32_t id,
 			next.packets = old.packets;
 		if (!(a->given & OPT(BYTES)))
 			next.bytes = old.bytes;
-		next.flags = (uint8_t)((next.flags & ~ELEM_WILDCARD) | (old.flags & ELEM_WILDCARD));
+		next.flags = (uint8_t)((next.flags & ~ELEM_WILDCARD) |
+				       (old.flags & (ELEM_WILDCARD | ELEM_COUNTED)));
 	}
 	s->changed = true;
 	return ipset_body_set(b, id, &next);
@@ -111,6 +112,10 @@ int ipset_add(struct ipset *s, struct ipset_body *b, const uint8_t *key,
 	a = &s->additions[s->n_additions++];
 	memcpy(a->key, key, b->key_len);
 	a->ext = *ext;
+	if (given & OPT(TIMEOUT))
+		a->ext.flags |= ELEM_TIMED;
+	if (given & (OPT(PACKETS) | OPT(BYTES)))
+		a->ext.flags |= ELEM_COUNTED;
 	a->given = given;
 	a->line = s->line;
 	a->exist = s->exist;

@@ -117,7 +117,14 @@ enum ipset_option ipset_option_find(const char *word);
 /* --- sets --------------------------------------------------------------------------------- */
 
 /* In the byte of flags of a record. */
-enum { ELEM_NOMATCH = 1, ELEM_WILDCARD = 2, ELEM_MAC = 4 };
+enum {
+	ELEM_NOMATCH = 1,
+	ELEM_WILDCARD = 2,
+	ELEM_MAC = 4,
+	/* Its line says how long it stays, what it counted. */
+	ELEM_TIMED = 8,
+	ELEM_COUNTED = 16,
+};
 
 /* What an element has beside its key. */
 struct ipset_ext {

@@ -6,6 +6,10 @@
  * there, and of equal ones the last counts, so that they come in order of their lifetimes; in
  * others the first one holds its place, so that they come in the opposite order. Where nothing can
  * overlap, or all stay equally long, elements go over one by one as they are.
+ *
+ * A set that was published before gets what the session has in the place of all that it holds; an
+ * element in both goes on from where it is, in what its line leaves open. Rules that use the set do
+ * not notice but by what they find.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,7 +22,8 @@
 struct item {
 	const struct ipset_body *body;
 	uint32_t id;
-	uint64_t left; /* ns, 0: stays */
+	uint64_t left;	  /* ns, 0: stays */
+	uint64_t timeout; /* of which `left` is left; 0: the same */
 };
 
 enum { BATCH = 64 };
@@ -30,6 +35,7 @@ struct publish {
 	struct change *change;
 	const struct ipset_set *set; /* the present one */
 	struct change_set target;
+	bool replacing; /* what the target holds */
 	/* Elements that are not added yet. */
 	struct change_elem batch[BATCH];
 	struct change_box boxes[BATCH];
@@ -195,6 +201,27 @@ static bool is_before(const struct ipset_body *b, uint32_t x, uint32_t y)
 	return false;
 }
 
+static uint8_t item_flags(const struct item *it)
+{
+	return ipset_store_record(&it->body->store, it->id)[it->body->key_len];
+}
+
+static bool is_exception(const struct item *it)
+{
+	return item_flags(it) & ELEM_NOMATCH;
+}
+
+/* What the set has had for the element. */
+static bool item_held(const struct publish *p, const struct item *it, struct change_held *out)
+{
+	struct change_box box;
+
+	if (!p->replacing || is_exception(it))
+		return false;
+	elem_box(it->body, it->id, box.lo, box.hi);
+	return change_held(p->change, &p->target, box.lo, box.hi, out);
+}
+
 /* What exceptions cut out of the element. */
 static int holes_find(struct publish *p, const struct item *it)
 {
@@ -233,6 +260,7 @@ static int item_add(struct publish *p, const struct item *it)
 	struct change_elem *elem = &p->batch[p->n_batch];
 	struct change_box *box = &p->boxes[p->n_batch];
 	bool counted = p->set->body->given & OPT(COUNTERS);
+	struct change_held held;
 	struct ipset_ext x = {0};
 	int err = p->exceptions.n ? holes_find(p, it) : 0;
 
@@ -241,6 +269,10 @@ static int item_add(struct publish *p, const struct item *it)
 	elem_box(it->body, it->id, box->lo, box->hi);
 	if (counted || it->body->at_comment)
 		ipset_body_get(it->body, it->id, &x);
+	if (counted && !(x.flags & ELEM_COUNTED) && item_held(p, it, &held)) {
+		x.packets = held.packets;
+		x.bytes = held.bytes;
+	}
 	*elem = (struct change_elem){.lo = box->lo,
 				     .hi = box->hi,
 				     .comment =
@@ -251,7 +283,9 @@ static int item_add(struct publish *p, const struct item *it)
 				     .holes = p->holes.items,
 				     .n_holes = p->holes.n};
 	if (p->timed)
-		elem->timeout_ns = it->left ? it->left : SET_NEVER;
+		elem->timeout_ns = it->left ? MAX(it->timeout, it->left) : SET_NEVER;
+	if (elem->timeout_ns > it->left && it->left)
+		elem->expires_in_ns = it->left;
 	/* The next element has other holes. */
 	return ++p->n_batch == BATCH || p->holes.n ? batch_add(p) : 0;
 }
@@ -265,6 +299,7 @@ static int items_each(struct publish *p, const struct ipset_body *b, uint64_t li
 
 	while (!err && (id = ipset_body_next(b, id, p->s->now)) != STORE_NONE) {
 		struct item it = {.body = b, .id = id++};
+		struct change_held held;
 
 		if (b->at_expires) {
 			uint64_t expires;
@@ -272,17 +307,16 @@ static int items_each(struct publish *p, const struct ipset_body *b, uint64_t li
 			memcpy(&expires, ipset_store_record(&b->store, it.id) + b->at_expires,
 			       sizeof(expires));
 			it.left = expires ? expires - p->s->now : 0;
+			if (!(item_flags(&it) & ELEM_TIMED) && item_held(p, &it, &held)) {
+				it.left = held.expires_in_ns;
+				it.timeout = held.timeout_ns;
+			}
 		}
 		if (limit && (!it.left || it.left > limit))
-			it.left = limit;
+			it.left = it.timeout = limit;
 		err = do_with(p, &it);
 	}
 	return err;
-}
-
-static bool is_exception(const struct item *it)
-{
-	return ipset_store_record(&it->body->store, it->id)[it->body->key_len] & ELEM_NOMATCH;
 }
 
 static int exception_collect(struct publish *p, const struct item *it)
@@ -342,9 +376,9 @@ static int bodies_each(struct publish *p, int (*with)(struct publish *p, const s
 static int items_add(struct publish *p)
 {
 	const struct ipset_type *type = p->set->body->type;
-	int err = change_set_find(p->change, "inet", "global", p->set->name, &p->target);
+	int err = 0;
 
-	if (!err && type->kind != IPSET_LIST)
+	if (type->kind != IPSET_LIST)
 		err = change_expect(p->change, &p->target, p->set->body->store.live);
 	if (!err && (type->kind == IPSET_LIST || ipset_type_has(type, DIM_NET)))
 		err = bodies_each(p, exception_collect);
@@ -389,28 +423,34 @@ static int list_look(struct publish *p, bool *fits)
 	return err;
 }
 
-static int set_declare(struct publish *p)
+/* The command that makes the set; or changes it, with `add`. */
+static int declaration(const struct publish *p, const char *verb, struct strbuf *text)
 {
 	const struct ipset_body *b = p->set->body;
-	struct strbuf text = STRBUF_INIT, said = STRBUF_INIT;
 	bool several = strchr(strbuf_str(&p->type), ' ');
-	int err;
 
-	strbuf_printf(&text, "create set inet global %s { type %s;", p->set->name,
+	strbuf_printf(text, "%s set inet global %s { type %s;", verb, p->set->name,
 		      strbuf_str(&p->type));
 	if (p->interval || p->timed)
-		strbuf_printf(&text, " flags %s%s%s;", p->interval ? "interval" : "",
+		strbuf_printf(text, " flags %s%s%s;", p->interval ? "interval" : "",
 			      p->interval && p->timed ? "," : "", p->timed ? "timeout" : "");
 	if (b->timeout)
-		strbuf_printf(&text, " timeout %us;", b->timeout);
+		strbuf_printf(text, " timeout %us;", b->timeout);
 	if (p->interval && !several)
-		strbuf_puts(&text, " auto-merge;");
+		strbuf_puts(text, " auto-merge;");
 	if (!p->interval && b->type->kind == IPSET_HASH && b->max)
-		strbuf_printf(&text, " size %u;", b->max);
+		strbuf_printf(text, " size %u;", b->max);
 	if (b->given & OPT(COUNTERS))
-		strbuf_puts(&text, " counter;");
-	strbuf_puts(&text, " }\n");
-	err = strbuf_error(&text);
+		strbuf_puts(text, " counter;");
+	strbuf_puts(text, " }\n");
+	return strbuf_error(text);
+}
+
+static int set_create(struct publish *p)
+{
+	struct strbuf text = STRBUF_INIT, said = STRBUF_INIT;
+	int err = declaration(p, "create", &text);
+
 	if (!err)
 		err = change_text(p->change, text.data, text.len, &said);
 	if (err == -EINVAL) {
@@ -419,7 +459,68 @@ static int set_declare(struct publish *p)
 	}
 	strbuf_free(&text);
 	strbuf_free(&said);
+	if (!err)
+		err = change_set_find(p->change, "inet", "global", p->set->name, &p->target);
+	if (err)
+		return err;
+	change_set_own(&p->target);
+	return items_add(p);
+}
+
+/* Whether the set is there, from an earlier time. */
+static bool is_published(struct publish *p)
+{
+	return !change_set_find(p->change, "inet", "global", p->set->name, &p->target) &&
+	       p->target.foreign;
+}
+
+/* `fits` false: with nothing in it. */
+static int set_replace(struct publish *p, bool fits)
+{
+	struct strbuf text = STRBUF_INIT;
+	int err = change_replace(p->change, &p->target);
+
+	p->replacing = true;
+	if (!err && fits)
+		err = declaration(p, "add", &text);
+	if (!err && fits)
+		err = items_add(p);
+	if (!err)
+		err = change_replaced(p->change, &p->target, fits ? &text : NULL, p->messages);
+	strbuf_free(&text);
 	return err;
+}
+
+/* It has become another kind of set. */
+static int set_exchange(struct publish *p)
+{
+	struct strbuf text = STRBUF_INIT;
+	int err;
+
+	if (p->target.used)
+		return publish_fail(p,
+				    "set %s: it is of another kind than before, and rules use it",
+				    p->set->name);
+	strbuf_printf(&text, "delete set inet global %s\n", p->set->name);
+	err = strbuf_error(&text);
+	if (!err)
+		err = change_text(p->change, text.data, text.len, p->messages);
+	strbuf_free(&text);
+	return err ? err : set_create(p);
+}
+
+static int set_put(struct publish *p)
+{
+	bool same;
+	int err;
+
+	if (!is_published(p))
+		return set_create(p);
+	err = change_set_is(&p->target, strbuf_str(&p->type), p->interval, p->timed,
+			    p->set->body->given & OPT(COUNTERS), &same);
+	if (err)
+		return err;
+	return same ? set_replace(p, true) : set_exchange(p);
 }
 
 static int set_publish(struct publish *p)
@@ -429,6 +530,7 @@ static int set_publish(struct publish *p)
 	int err;
 
 	p->items.n = p->exceptions.n = p->holes.n = p->n_batch = 0;
+	p->replacing = false;
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);
@@ -446,11 +548,9 @@ static int set_publish(struct publish *p)
 		strbuf_printf(p->messages, "%s: list %s is left out: %s\n", p->prefix, p->set->name,
 			      b->members.n ? "its members are not of one type"
 					   : "it has no members");
-		return 0;
+		return is_published(p) ? set_replace(p, false) : 0;
 	}
-	if (!err)
-		err = set_declare(p);
-	return err ? err : items_add(p);
+	return err ? err : set_put(p);
 }
 
 int ipset_publish(struct ipset *s, struct tamis *t, const char *prefix, uint64_t now,

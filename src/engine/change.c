@@ -24,6 +24,7 @@ struct change {
 	struct tamis *engine;
 	uint64_t now;
 	struct arena arena; /* of the commands */
+	struct set *aside;  /* of change_replace(), or NULL */
 	/* Of elements on their way, made when they are needed. */
 	struct state_template *counters[BATCH];
 };
@@ -46,6 +47,7 @@ static void change_free(struct change *c)
 {
 	for (unsigned i = 0; i < BATCH; i++)
 		state_template_free(c->counters[i]);
+	set_free(c->aside);
 	arena_free(&c->arena);
 	free(c);
 }
@@ -100,8 +102,32 @@ int change_set_find(struct change *c, const char *family, const char *table, con
 		.map = s->decl.flags & SETF_MAP,
 		.interval = desc->interval,
 		.auto_merge = desc->auto_merge && desc->n_fields == 1,
+		.foreign = s->foreign,
+		.used = s->use != 0,
 	};
 	return 0;
+}
+
+void change_set_own(struct change_set *s)
+{
+	s->model->foreign = s->foreign = true;
+}
+
+int change_set_is(const struct change_set *s, const char *type, bool interval, bool timed,
+		  bool counted, bool *is)
+{
+	const struct set_decl *d = &s->model->decl;
+	struct strbuf text = STRBUF_INIT;
+	int err;
+
+	for (unsigned i = 0; i < d->key.n; i++)
+		strbuf_printf(&text, "%s%s", i ? " . " : "", d->key.fields[i]->name);
+	err = strbuf_error(&text);
+	if (!err)
+		*is = !strcmp(strbuf_str(&text), type) && s->interval == interval && !s->map &&
+		      set_desc_of(s->set)->timeout == timed && !d->stmts == !counted;
+	strbuf_free(&text);
+	return err;
 }
 
 static void key_step(uint8_t *key, unsigned len, int step)
@@ -292,6 +318,8 @@ static int batch_add(struct change *c, const struct change_set *s, struct batch 
  */
 static int touch(struct change *c, const struct change_set *s)
 {
+	if (s->set != s->model->set)
+		return 0;
 	bool before = set_in_transaction(s->set);
 	int err = model_set_touch(c->engine->model, s->model);
 
@@ -326,6 +354,103 @@ int change_add(struct change *c, const struct change_set *s, const struct change
 	}
 	if (err && failed)
 		*failed = at;
+	return err;
+}
+
+/* --- another content ------------------------------------------------------------------------ */
+
+int change_replace(struct change *c, struct change_set *s)
+{
+	struct set_desc d = *set_desc_of(s->model->set);
+	int err = c->aside ? -EBUSY : 0;
+
+	d.rcu = NULL;
+	d.size = 0; /* that of the declaration is asked when it is known */
+	if (!err)
+		err = set_new(&d, &c->aside);
+	if (!err)
+		s->set = c->aside;
+	return err;
+}
+
+static void counter_read(void *ext, uint64_t now, uint64_t *packets, uint64_t *bytes)
+{
+	struct state_info info;
+
+	*packets = *bytes = 0;
+	if (!ext || state_kind_of(state_list_at(ext, 0)) != STATE_COUNTER)
+		return;
+	state_read(state_list_at(ext, 0), now, &info);
+	*packets = info.counter.packets;
+	*bytes = info.counter.bytes;
+}
+
+bool change_held(const struct change *c, const struct change_set *s, const uint8_t *lo,
+		 const uint8_t *hi, struct change_held *out)
+{
+	struct set *set = s->model->set;
+	struct set_elem *e = set_find(set, lo, hi, c->now);
+	struct set_view v;
+
+	if (!e)
+		return false;
+	set_elem_view(set, e, c->now, &v);
+	out->timeout_ns = v.timeout_ns;
+	out->expires_in_ns = v.expires_in_ns;
+	counter_read(v.ext, c->now, &out->packets, &out->bytes);
+	return true;
+}
+
+/* All that was put aside, into the set, which is empty. */
+static int aside_move(struct change *c, const struct change_set *s, struct set_cursor *from)
+{
+	struct set_view v[BATCH];
+	struct change_elem elem[BATCH];
+	bool timed = set_desc_of(s->set)->timeout, more = true;
+	int err = 0;
+
+	while (!err && more) {
+		size_t n = 0;
+
+		while (n < BATCH && (more = set_cursor_next(from, &v[n]))) {
+			elem[n] = (struct change_elem){.lo = v[n].lo,
+						       .hi = v[n].hi,
+						       .timeout_ns = v[n].timeout_ns,
+						       .expires_in_ns = v[n].expires_in_ns,
+						       .comment = v[n].comment,
+						       .counted = v[n].ext != NULL};
+			if (timed && !v[n].timeout_ns)
+				elem[n].timeout_ns = SET_NEVER;
+			counter_read(v[n].ext, c->now, &elem[n].packets, &elem[n].bytes);
+			n++;
+		}
+		err = change_add(c, s, elem, n, NULL);
+	}
+	return err;
+}
+
+int change_replaced(struct change *c, struct change_set *s, const struct strbuf *declare,
+		    struct strbuf *messages)
+{
+	struct set_cursor *from;
+	int err;
+
+	s->set = s->model->set;
+	err = touch(c, s);
+	if (!err)
+		err = set_flush(s->set, c->now);
+	if (!err && declare)
+		err = change_text(c, declare->data, declare->len, messages);
+	if (!err)
+		err = change_expect(c, s, set_count(c->aside, c->now));
+	if (!err)
+		err = set_cursor_open(c->aside, SET_CURSOR_USER, NULL, c->now, &from);
+	if (!err) {
+		err = aside_move(c, s, from);
+		set_cursor_close(from);
+	}
+	set_free(c->aside);
+	c->aside = NULL;
 	return err;
 }
 

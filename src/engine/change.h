@@ -34,17 +34,46 @@ int change_text(struct change *c, const char *text, size_t len, struct strbuf *m
 
 /* A named set as change_add() takes it; until the transaction ends. */
 struct change_set {
-	struct set *set;
+	struct set *set; /* where elements go: see change_replace() */
 	struct model_set *model;
 	const char *type; /* of its first field, "ipv4_addr" */
 	unsigned n_fields;
 	unsigned key_len;
 	bool map, interval, auto_merge;
+	bool foreign; /* change_set_own() was called for it */
+	bool used;    /* by rules */
 };
 
 /* 0, -EAFNOSUPPORT: no such family, -ESRCH: no such table, -ENOENT: no such set. */
 int change_set_find(struct change *c, const char *family, const char *table, const char *name,
 		    struct change_set *out);
+
+/*
+ * From now on the set is no part of a ruleset: reloads and `flush ruleset` leave it, see
+ * model_reload().
+ */
+void change_set_own(struct change_set *s);
+/* Whether it is declared so: "ipv4_addr . mark", may have ranges, lifetimes, has a counter. */
+int change_set_is(const struct change_set *s, const char *type, bool interval, bool timed,
+		  bool counted, bool *is);
+
+/*
+ * Another content for a set: what change_add() adds from now on is put aside, and takes the place
+ * of all that the set holds at change_replaced(). Before that `declare` is carried out, an `add
+ * set` with other sizes and times; NULL: there are none. Errors of both as change_add() and
+ * change_text().
+ */
+int change_replace(struct change *c, struct change_set *s);
+int change_replaced(struct change *c, struct change_set *s, const struct strbuf *declare,
+		    struct strbuf *messages);
+
+/* What the set that is being replaced has for a key or range: false if nothing. */
+struct change_held {
+	uint64_t timeout_ns, expires_in_ns; /* 0: stays */
+	uint64_t packets, bytes;	    /* of its counter, if it has one */
+};
+bool change_held(const struct change *c, const struct change_set *s, const uint8_t *lo,
+		 const uint8_t *hi, struct change_held *out);
 
 /* A range of keys, in each field. */
 struct change_box {

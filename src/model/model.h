@@ -102,6 +102,7 @@ struct model_set {
 	struct set *set;
 	uint32_t use;
 	bool fresh;		    /* made by the open transaction */
+	bool foreign;		    /* of another front end: see model_reload() */
 	struct list timed;	    /* among the sets whose elements have lifetimes, or alone */
 	struct map target_by_chain; /* verdict maps: where their elements lead */
 	struct list targets;	    /* head */
@@ -153,6 +154,9 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
  * declared the same keep what they hold: elements with their lifetimes and states, where nothing in
  * the new text is in their way, but for those that the old text listed and the new one does not;
  * named counters and quotas keep their counts.
+ * Sets marked `foreign` are no part of a ruleset: they outlive this and `flush ruleset`, with all
+ * that they hold, unless the commands declare a set of that name themselves; then it is that one
+ * which keeps what they hold. A table that is deleted by its name takes them along.
  */
 int model_reload(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		 struct strbuf *out);

@@ -171,6 +171,21 @@ int target_reserve(struct model_set *s, struct model_chain *c);
 void targets_purge(struct model_set *s);
 void targets_free(struct model_set *s);
 
+/* --- model_table.c, model_set.c, model_reload.c ------------------------------------------------
+ */
+
+/* What commands make, to be undone by an abort. */
+int table_item_add(struct model *m, enum family family, const char *name,
+		   const struct table_decl *d, struct loc loc, struct model_table **out);
+int set_item_add(struct model *m, struct model_table *t, const char *name, const struct set_decl *d,
+		 struct loc loc, struct model_set **out);
+/*
+ * Brings the foreign sets of a table that was deleted back, into a table of its name, without those
+ * that the commands declare. 0 or -ENOMEM.
+ */
+int foreign_carry(struct model *m, const struct model_table *from, const struct cmd *first,
+		  uint64_t now);
+
 /* --- model_jumps.c ---------------------------------------------------------------------------- */
 
 /* A rule is in its list: sees to it that jumps are checked at the end, if that is in question. */

@@ -98,7 +98,8 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 				.data = v->data,
 				.comment = v->comment,
 				.timeout_ns = v->timeout_ns,
-				.expires_in_ns = v->expires_in_ns};
+				/* More is left where time goes back. */
+				.expires_in_ns = MIN(v->expires_in_ns, v->timeout_ns)};
 	char *comment = NULL;
 	struct set_view w;
 	int err;
@@ -145,6 +146,56 @@ static int set_keep(struct model_set *from, struct model_set *to, uint64_t now)
 	return err;
 }
 
+/* --- sets of other front ends ---------------------------------------------------------------- */
+
+static bool declares(const struct cmd *c, const struct model_set *s)
+{
+	return (c->op == CMD_ADD || c->op == CMD_CREATE) &&
+	       (c->obj == CO_SET || c->obj == CO_MAP) && c->family == s->table->family &&
+	       !strcmp(c->table.text, s->table->name) && !strcmp(c->name.text, s->name);
+}
+
+static bool is_declared(const struct cmd *first, const struct model_set *s)
+{
+	for (const struct cmd *c = first; c; c = c->next)
+		if (declares(c, s))
+			return true;
+	return false;
+}
+
+static int foreign_carry_one(struct model *m, struct model_set *from, uint64_t now)
+{
+	const struct table_decl plain = {0};
+	enum family family = from->table->family;
+	struct model_table *t = model_table_find(m, family, from->table->name);
+	struct model_set *to;
+	int err = 0;
+
+	if (!t)
+		err = table_item_add(m, family, from->table->name, &plain, LOC_NONE, &t);
+	if (!err)
+		err = set_item_add(m, t, from->name, &from->decl, LOC_NONE, &to);
+	if (err)
+		return err;
+	to->foreign = true;
+	set_expect(to->set, set_count(from->set, now));
+	return set_keep(from, to, now);
+}
+
+int foreign_carry(struct model *m, const struct model_table *from, const struct cmd *first,
+		  uint64_t now)
+{
+	int err = 0;
+
+	list_foreach (l, &from->sets) {
+		struct model_set *s = container_of(l, struct model_set, link);
+
+		if (!err && s->foreign && !is_declared(first, s))
+			err = foreign_carry_one(m, s, now);
+	}
+	return err;
+}
+
 /* --- objects -------------------------------------------------------------------------------- */
 
 static int object_keep(struct model_object *from, struct model_object *to, uint64_t now)
@@ -185,7 +236,8 @@ static int table_keep(struct model *m, struct model_table *from, struct source_s
 		struct model_set *s = container_of(l, struct model_set, link);
 		struct model_set *same = model_set_find(to, s->name);
 
-		err = same ? set_keep(s, same, now) : 0;
+		/* A foreign one has all of it already. */
+		err = same && !same->foreign ? set_keep(s, same, now) : 0;
 		if (err == -ENFILE)
 			return diag_error(sources, LOC_NONE,
 					  "set '%s' of table %s '%s' holds more than its new size",
@@ -210,6 +262,8 @@ int model_reload(struct model *m, struct source_set *sources, struct cmd_list *c
 	table_vec before = {0};
 	int err = tables_take(m, &before);
 
+	vec_foreach (&before, t)
+		err = err ? err : foreign_carry(m, *t, cmds->first, now);
 	if (!err)
 		err = model_apply(m, sources, cmds, now, out);
 	vec_foreach (&before, t)

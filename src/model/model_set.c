@@ -143,25 +143,36 @@ int set_written(struct apply *a, struct model_set *s)
 	return set_change_decl(a, s, &d);
 }
 
-static int set_create(struct apply *a, struct model_table *t, const char *name,
-		      const struct set_decl *d, struct loc loc)
+int set_item_add(struct model *m, struct model_table *t, const char *name, const struct set_decl *d,
+		 struct loc loc, struct model_set **out)
 {
-	struct model_set *s = set_item_new(a->m, t, name);
+	struct model_set *s = set_item_new(m, t, name);
 
 	if (!s)
 		return -ENOMEM;
-	s->declared = a->m->transaction;
 	int err = arena_try(&s->arena, decl_clone, &s->decl, d);
 	if (!err)
 		err = set_make(s, d);
-	if (!err && !(s->handle = handle_take(a->m, t)))
+	if (!err && !(s->handle = handle_take(m, t)))
 		err = -ENOMEM;
 	if (!err)
-		err = item_add(a->m, NOUN_SET, s, &t->sets, a->cmd->loc);
-	if (err) {
+		err = item_add(m, NOUN_SET, s, &t->sets, loc);
+	if (err)
 		set_item_free(s);
+	else
+		*out = s;
+	return err;
+}
+
+static int set_create(struct apply *a, struct model_table *t, const char *name,
+		      const struct set_decl *d, struct loc loc)
+{
+	struct model_set *s;
+	int err = set_item_add(a->m, t, name, d, a->cmd->loc, &s);
+
+	if (err)
 		return fail_errno(a, loc, err);
-	}
+	s->declared = a->m->transaction;
 	return 0;
 }
 

@@ -5,6 +5,29 @@
 
 #include "model/model_internal.h"
 
+int table_item_add(struct model *m, enum family family, const char *name,
+		   const struct table_decl *d, struct loc loc, struct model_table **out)
+{
+	struct model_table *t = table_new(family, name);
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->flags = d->flags;
+	t->handle = m->next_table_handle;
+	if (d->comment && !(t->comment = strdup(d->comment)))
+		err = -ENOMEM;
+	if (!err)
+		err = item_add(m, NOUN_TABLE, t, &m->tables, loc);
+	if (err) {
+		table_free(t);
+		return err;
+	}
+	m->next_table_handle++;
+	*out = t;
+	return 0;
+}
+
 static int table_add(struct apply *a)
 {
 	const struct cmd *c = a->cmd;
@@ -27,21 +50,7 @@ static int table_add(struct apply *a)
 		t->flags = c->table_decl.flags;
 		return 0;
 	}
-	t = table_new(c->family, c->table.text);
-	if (!t)
-		return -ENOMEM;
-	t->flags = c->table_decl.flags;
-	t->handle = m->next_table_handle;
-	if (c->table_decl.comment && !(t->comment = strdup(c->table_decl.comment)))
-		err = -ENOMEM;
-	if (!err)
-		err = item_add(m, NOUN_TABLE, t, &m->tables, c->loc);
-	if (err) {
-		table_free(t);
-		return err;
-	}
-	m->next_table_handle++;
-	return 0;
+	return table_item_add(m, c->family, c->table.text, &c->table_decl, c->loc, &t);
 }
 
 static int table_delete(struct apply *a)
@@ -73,8 +82,11 @@ static int ruleset_flush(struct apply *a)
 	list_foreach_safe (l, &a->m->tables) {
 		struct model_table *t = container_of(l, struct model_table, link);
 
-		if (!err && (a->cmd->family == FAMILY_ANY || a->cmd->family == t->family))
-			err = item_delete(a->m, NOUN_TABLE, t);
+		if (err || (a->cmd->family != FAMILY_ANY && a->cmd->family != t->family))
+			continue;
+		err = item_delete(a->m, NOUN_TABLE, t);
+		if (!err)
+			err = foreign_carry(a->m, t, a->first, a->now);
 	}
 	return err;
 }

@@ -847,15 +847,14 @@ def ipset_list_without_members():
 
 @test
 def ipset_sets_elsewhere():
-    """Rules of another table, and those after a reload, do not find the sets: what is said tells why."""
+    """Rules of another table do not find the sets: what is said tells why. Those of a reload do."""
     written("one.ipset", b"create x hash:ip\nadd x 192.0.2.1\n")
     chain = "chain c { type filter hook input priority 0; ip saddr @x drop; }; }\n"
     written("here.nft", ("table inet global { " + chain).encode())
     written("there.nft", ("table inet filter { " + chain).encode())
     where = "tamis: sets of --ipset are in table inet global, for rules there"
     same(tamis("check", "--ipset", "one.ipset", "-f", "there.nft", status=1)[1].splitlines()[-1], where)
-    same(tamis("replay", "-q", "--ipset", "one.ipset", "-f", "here.nft", "--reload", "9=here.nft", CAPTURE,
-               status=1)[1].splitlines()[-1], where + "; a reload takes them away, unless its ruleset declares them")
+    tamis("replay", "-q", "--ipset", "one.ipset", "-f", "here.nft", "--reload", "9=here.nft", CAPTURE)
 
 
 @test

@@ -245,6 +245,29 @@ table inet t {
     same(hits(["10.0.0.1"], "-f", "rules", "-f", "ban", "-f", "rules"), ".")
 
 
+@test
+def case_5_sets_of_ipset_are_no_part_of_a_ruleset():
+    """Neither a reload nor `flush ruleset` takes them, what packets added to them, or their lifetimes."""
+    written("sets", "create bans hash:ip timeout 100\nadd bans 10.0.0.1 timeout 30\ncreate nets hash:net\nadd nets 10.9.0.0/16\n")
+    written("rules", """flush ruleset
+table inet global {
+	chain c {
+		type filter hook prerouting priority -300
+		ip saddr @bans drop
+		ip saddr @nets drop
+		tcp dport 23 add @bans { ip saddr }
+	}
+}
+""")
+    packets = [(0, "10.0.0.2", 23)]
+    for i in range(40):
+        packets += [(1 + i, f"10.0.0.{k}", 80) for k in (1, 2, 3)] + [(1 + i, "10.9.9.9", 80)]
+    reloads = [x for i in range(1, 160, 7) for x in ("--reload", f"{i}=rules")]
+    want = [False] + [x for i in range(40) for x in (1 + i < 30, True, False, True)]
+    for more in ([], reloads):
+        same(matched(packets, "--ipset", "sets", "-f", "rules", *more), want)
+
+
 # --- 6 and 7: sizes ---------------------------------------------------------------------------
 
 @test

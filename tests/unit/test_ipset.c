@@ -506,6 +506,26 @@ static void test_lifetimes(void **state)
 	strbuf_free(&messages);
 }
 
+static void load(struct tamis *t, const char *text, uint64_t now)
+{
+	struct tamis_load_options options = {.now = now};
+	char *messages = NULL;
+
+	if (tamis_load_text(t, NULL, text, strlen(text), &options, NULL, &messages))
+		fail_msg("%s", messages);
+	free(messages);
+}
+
+static void has(struct tamis *t, uint64_t now, const char *what, bool want)
+{
+	char *listing;
+
+	assert_int_equal(tamis_list(t, 0, now, &listing), 0);
+	if (!strstr(listing, what) == want)
+		fail_msg("%s%s", want ? "missing: " : "still there: ", listing);
+	free(listing);
+}
+
 /* --- the public calls ------------------------------------------------------------------------- */
 
 static void test_public(void **state)
@@ -555,11 +575,150 @@ static void test_public(void **state)
 	assert_non_null(strstr(listing, "192.0.2.7 timeout 41s"));
 	assert_non_null(strstr(listing, "10.0.0.0/16, 10.2.0.0-10.255.255.255"));
 	free(listing);
+	tamis_free(t);
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	load(t, "table inet global { set nets { type ipv4_addr; }; }", 0);
 	assert_int_equal(tamis_ipset_publish(s, t, 20 * second, &messages), -EINVAL);
-	assert_non_null(strstr(messages, "set banned has no place in table inet global"));
+	assert_non_null(strstr(messages, "set nets has no place in table inet global"));
 	free(messages);
+	has(t, 20 * second, "banned", false);
 	tamis_free(t);
 	tamis_ipset_free(s);
+}
+
+/* --- published again -------------------------------------------------------------------------- */
+
+/* A new session with these lines, as a file that is read again, into the engine. */
+static int published(struct tamis *t, uint64_t now, const char *lines, char **messages)
+{
+	struct tamis_ipset_result r;
+	struct tamis_ipset *s;
+	int err;
+
+	assert_int_equal(tamis_ipset_new(&s), 0);
+	assert_int_equal(tamis_ipset_restore(s, lines, strlen(lines), 0, now, &r), 0);
+	assert_string_equal(r.messages, "");
+	tamis_ipset_result_free(&r);
+	err = tamis_ipset_publish(s, t, now, messages);
+	tamis_ipset_free(s);
+	return err;
+}
+
+static void publish(struct tamis *t, uint64_t now, const char *lines)
+{
+	char *messages = NULL;
+	int err = published(t, now, lines, &messages);
+
+	if (err)
+		fail_msg("%s", messages);
+	assert_null(messages);
+}
+
+static void refused(struct tamis *t, uint64_t now, const char *lines, const char *why)
+{
+	char *messages, *before, *after;
+
+	assert_int_equal(tamis_list(t, 0, now, &before), 0);
+	assert_int_equal(published(t, now, lines, &messages), -EINVAL);
+	assert_non_null(strstr(messages, why));
+	free(messages);
+	assert_int_equal(tamis_list(t, 0, now, &after), 0);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+}
+
+static const char rules[] = "table inet global { chain c { type filter hook input priority 0; "
+			    "ip saddr @a drop; ip saddr @n drop; }; }";
+
+static void test_again(void **state)
+{
+	struct tamis *t;
+
+	(void)state;
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	publish(t, 0,
+		"create a hash:ip timeout 60 counters\nadd a 10.0.0.1\nadd a 10.0.0.2\nadd a "
+		"10.0.0.3\n"
+		"create n hash:net\nadd n 10.0.0.0/8\nadd n 10.1.0.0/16 nomatch\n");
+	load(t, rules, 0);
+	load(t, "delete element inet global a { 10.0.0.1, 10.0.0.2 }", 0);
+	load(t,
+	     "add element inet global a { 10.0.0.1 counter packets 3 bytes 300, "
+	     "10.0.0.2 counter packets 4 bytes 400, 10.9.9.9 }",
+	     0);
+	/* What lines leave open goes on; what they say counts; what is gone is gone. */
+	publish(t, 10 * second,
+		"create a hash:ip timeout 60 counters maxelem 7\nadd a 10.0.0.1\n"
+		"add a 10.0.0.2 timeout 30 packets 1 bytes 2\nadd a 10.0.0.4\n"
+		"create n hash:net\nadd n 10.0.0.0/15\nadd n 192.0.2.0/24\n");
+	has(t, 10 * second, "10.0.0.1 counter packets 3 bytes 300 expires 50s", true);
+	has(t, 10 * second, "10.0.0.2 counter packets 1 bytes 2 timeout 30s expires 30s", true);
+	has(t, 10 * second, "10.0.0.4 counter packets 0 bytes 0 expires 1m", true);
+	has(t, 10 * second, "10.0.0.3", false);
+	has(t, 10 * second, "10.9.9.9", false);
+	has(t, 10 * second, "size 7", true);
+	has(t, 10 * second, "elements = { 10.0.0.0/15, 192.0.2.0/24 }", true);
+	has(t, 10 * second, "ip saddr @a drop", true);
+	/* A set that a session does not have stays; a list is what its members are now. */
+	publish(t, 20 * second, "create b hash:ip\nadd b 10.0.0.5\ncreate l list:set\nadd l b\n");
+	has(t, 20 * second, "10.0.0.1", true);
+	publish(t, 20 * second, "create b hash:ip\nadd b 10.0.0.6\ncreate l list:set\nadd l b\n");
+	has(t, 20 * second, "10.0.0.5", false);
+	/* All or nothing. */
+	refused(t, 20 * second,
+		"create b hash:ip\nadd b 10.0.0.7\ncreate a hash:net\nadd a 10.0.0.0/8\n",
+		"set a: it is of another kind than before, and rules use it");
+	refused(t, 20 * second,
+		"create b hash:ip\nadd b 10.0.0.7\ncreate x hash:ip bitmask 255.0.255.0\n",
+		"set x: a bitmask with holes");
+	/* Of another kind, where no rule asks. */
+	publish(t, 20 * second, "create b hash:net\nadd b 10.7.0.0/16\n");
+	has(t, 20 * second, "10.7.0.0/16", true);
+	tamis_free(t);
+}
+
+/* They are no part of a ruleset. */
+static void test_outlive(void **state)
+{
+	struct tamis_load_options later = {.now = 10 * second};
+	char text[512];
+	struct tamis *t;
+
+	(void)state;
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	publish(t, 0,
+		"create a hash:ip timeout 60 counters\nadd a 10.0.0.1 packets 5 bytes 6\n"
+		"create n hash:net\nadd n 10.0.0.0/8\n");
+	load(t, rules, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "%s%s", i % 2 ? "flush ruleset\n" : "", rules);
+		if (i < 2)
+			assert_int_equal(
+				tamis_reload_text(t, NULL, text, strlen(text), &later, NULL, NULL),
+				0);
+		else
+			load(t, i == 2 ? "flush ruleset" : text, 10 * second);
+		has(t, 10 * second, "10.0.0.1 counter packets 5 bytes 6 expires 50s", true);
+		has(t, 10 * second, "10.0.0.0/8", true);
+		has(t, 10 * second, "chain c", i != 2);
+	}
+	/* Refreshed still. */
+	publish(t, 20 * second, "create a hash:ip timeout 60 counters\nadd a 10.0.0.2\n");
+	has(t, 20 * second, "10.0.0.1", false);
+	/* A ruleset that declares it has it from now on, with what it holds. */
+	snprintf(text, sizeof(text),
+		 "table inet global { set a { type ipv4_addr; flags timeout; counter; }; }");
+	assert_int_equal(tamis_reload_text(t, NULL, text, strlen(text), &later, NULL, NULL), 0);
+	has(t, 20 * second, "10.0.0.2 counter packets 0 bytes 0", true);
+	has(t, 20 * second, "10.0.0.0/8", true);
+	refused(t, 20 * second, "create a hash:ip timeout 60 counters\n", "set a has no place");
+	load(t, "flush ruleset", 20 * second);
+	has(t, 20 * second, "10.0.0.2", false);
+	has(t, 20 * second, "10.0.0.0/8", true);
+	load(t, "delete table inet global", 20 * second);
+	has(t, 20 * second, "10.0.0.0/8", false);
+	tamis_free(t);
 }
 
 int main(void)
@@ -569,6 +728,7 @@ int main(void)
 		cmocka_unit_test(test_taken_back),	cmocka_unit_test(test_list_taken_back),
 		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_public),		cmocka_unit_test(test_whole_is_its_lines),
+		cmocka_unit_test(test_again),		cmocka_unit_test(test_outlive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
