@@ -13,15 +13,19 @@ struct frag_key {
 	uint8_t l4proto, family, zero[2];
 };
 
-struct frag_slot {
+struct datagram {
+	struct datagram *next; /* of its hash */
 	struct frag_key key;
 	struct ct_tuple tuple;
-	uint64_t until; /* 0: free */
+	uint64_t until;
 };
 
 struct frag_cache {
 	struct hash_secret secret;
-	struct frag_slot slots[FRAG_SLOTS];
+	uint32_t oldest; /* or the next that is free */
+	bool full;
+	struct datagram ring[FRAG_DATAGRAMS];
+	struct datagram *by_hash[FRAG_DATAGRAMS];
 };
 
 int frag_cache_new(struct frag_cache **out)
@@ -70,10 +74,26 @@ static bool key_of(const struct burst *b, unsigned i, struct frag_key *out)
 	return true;
 }
 
-static struct frag_slot *slot_of(const struct frag_cache *c, const struct frag_key *k)
+/* Where the one with this key is linked, or would be. */
+static struct datagram **find(struct frag_cache *c, const struct frag_key *k)
 {
-	uint64_t hash = hash_bytes(&c->secret, k, sizeof(*k));
-	return (struct frag_slot *)&c->slots[hash % FRAG_SLOTS];
+	struct datagram **at = &c->by_hash[hash_bytes(&c->secret, k, sizeof(*k)) % FRAG_DATAGRAMS];
+
+	while (*at && memcmp(&(*at)->key, k, sizeof(*k)))
+		at = &(*at)->next;
+	return at;
+}
+
+/* The oldest, linked nowhere. */
+static struct datagram *take(struct frag_cache *c)
+{
+	struct datagram *d = &c->ring[c->oldest];
+
+	if (c->full)
+		*find(c, &d->key) = d->next;
+	c->oldest = (c->oldest + 1) % FRAG_DATAGRAMS;
+	c->full |= !c->oldest;
+	return d;
 }
 
 void frag_remember(struct frag_cache *c, const struct burst *b, unsigned i,
@@ -82,16 +102,22 @@ void frag_remember(struct frag_cache *c, const struct burst *b, unsigned i,
 	struct frag_key k;
 	if (!key_of(b, i, &k))
 		return;
-	*slot_of(c, &k) = (struct frag_slot){k, *tuple, b->time[i] + FRAG_LIFETIME_NS};
+	struct datagram *d = *find(c, &k);
+	if (!d) {
+		d = take(c);
+		d->key = k;
+		d->next = NULL;
+		*find(c, &k) = d;
+	}
+	d->tuple = *tuple;
+	d->until = b->time[i] + FRAG_LIFETIME_NS;
 }
 
-const struct ct_tuple *frag_recall(const struct frag_cache *c, const struct burst *b, unsigned i)
+const struct ct_tuple *frag_recall(struct frag_cache *c, const struct burst *b, unsigned i)
 {
 	struct frag_key k;
 	if (!key_of(b, i, &k))
 		return NULL;
-	const struct frag_slot *s = slot_of(c, &k);
-	if (s->until <= b->time[i] || memcmp(&s->key, &k, sizeof(k)))
-		return NULL;
-	return &s->tuple;
+	const struct datagram *d = *find(c, &k);
+	return d && b->time[i] < d->until ? &d->tuple : NULL;
 }

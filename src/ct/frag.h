@@ -2,16 +2,16 @@
 /*
  * frag: the flow of later fragments.
  *
- * A cache of a fixed number of slots remembers the tuple of first fragments by addresses, protocol
- * and id. A slot that is needed for another datagram is overwritten: memory is bounded, and the
- * hash is keyed, so nobody can aim at a slot. One thread; O(1).
+ * The tuples of the FRAG_DATAGRAMS latest first fragments, by addresses, protocol and id: one more
+ * takes the place of the oldest, so memory is bounded and what is found is the same for any secret
+ * of the hash. One thread; O(1).
  */
 #ifndef TAMIS_CT_FRAG_H
 #define TAMIS_CT_FRAG_H
 
 #include "ct/ct.h"
 
-enum { FRAG_SLOTS = 4096 };
+enum { FRAG_DATAGRAMS = 4096 };
 #define FRAG_LIFETIME_NS (30 * 1000000000ULL)
 
 struct frag_cache; /* opaque */
@@ -22,6 +22,6 @@ void frag_cache_free(struct frag_cache *c);
 void frag_remember(struct frag_cache *c, const struct burst *b, unsigned i,
 		   const struct ct_tuple *tuple);
 /* The tuple of the datagram that packet i is a later fragment of; NULL. */
-const struct ct_tuple *frag_recall(const struct frag_cache *c, const struct burst *b, unsigned i);
+const struct ct_tuple *frag_recall(struct frag_cache *c, const struct burst *b, unsigned i);
 
 #endif

@@ -380,6 +380,39 @@ static void fragments(void **state)
 	ct_table_free(t);
 }
 
+/* A fragment of a UDP datagram by its id and frag-off field, alone in a burst: its state. */
+static uint8_t fragment_state(struct ct_table *t, unsigned id, uint16_t frag_off)
+{
+	struct packets p;
+	uint8_t h[16] = {0};
+
+	packets_begin(&p, 0);
+	make_udp(h, 1, 2);
+	be16_store(h + 4, 40);
+	put_packet(&p, 4, 1, 2, 17, h, 16);
+	be16_store(p.bytes[0] + 4, (uint16_t)id);
+	be16_store(p.bytes[0] + 6, frag_off);
+	fix_checksum(p.bytes[0]);
+	track_all(t, &p);
+	finish_all(t, &p, true);
+	return p.cb.state[0];
+}
+
+/* The latest 4,096 datagrams are remembered, each of them, and no other. */
+static void many_fragments(void **state)
+{
+	struct ct_table *t = make_table(100);
+	enum { ALL = 10000, KEPT = 4096 };
+
+	for (unsigned id = 0; id < ALL; id++)
+		for (unsigned again = 0; again < 1 + (id % 5 == 0); again++)
+			assert_int_equal(fragment_state(t, id, 0x2000), CT_NEW);
+	for (unsigned id = 0; id < ALL; id++)
+		if (fragment_state(t, id, 2) != (id < ALL - KEPT ? CT_INVALID : CT_NEW))
+			fail_msg("datagram %u", id);
+	ct_table_free(t);
+}
+
 static void other_protocols(void **state)
 {
 	struct ct_table *t = make_table(100);
@@ -562,14 +595,14 @@ static void random_traffic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(configs),	   cmocka_unit_test(udp_states),
-		cmocka_unit_test(udp_lifetimes),   cmocka_unit_test(flow_facts),
-		cmocka_unit_test(confirmation),	   cmocka_unit_test(untracked),
-		cmocka_unit_test(udp_nonsense),	   cmocka_unit_test(icmp_queries),
-		cmocka_unit_test(icmp_errors),	   cmocka_unit_test(icmp_error_of_dropped),
-		cmocka_unit_test(redirect),	   cmocka_unit_test(fragments),
-		cmocka_unit_test(other_protocols), cmocka_unit_test(limits),
-		cmocka_unit_test(random_traffic),
+		cmocka_unit_test(configs),	  cmocka_unit_test(udp_states),
+		cmocka_unit_test(udp_lifetimes),  cmocka_unit_test(flow_facts),
+		cmocka_unit_test(confirmation),	  cmocka_unit_test(untracked),
+		cmocka_unit_test(udp_nonsense),	  cmocka_unit_test(icmp_queries),
+		cmocka_unit_test(icmp_errors),	  cmocka_unit_test(icmp_error_of_dropped),
+		cmocka_unit_test(redirect),	  cmocka_unit_test(fragments),
+		cmocka_unit_test(many_fragments), cmocka_unit_test(other_protocols),
+		cmocka_unit_test(limits),	  cmocka_unit_test(random_traffic),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
