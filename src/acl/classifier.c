@@ -469,7 +469,7 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 			   const struct cls_entry **hit)
 {
 	struct cls_lookup l;
-	uint64_t ranks[CLS_BURST], ipv4 = 0, found = 0;
+	uint64_t ranks[CLS_BURST];
 
 	l.c = c;
 	l.version = version;
@@ -478,25 +478,9 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 	l.after = after ? ranks : NULL;
 	l.hit = hit;
 	memset(l.best, 0xff, sizeof(l.best));
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		const struct cls_key *k = &keys[i];
-		bool four = k->family == CLS_IPV4;
-		uint32_t bits = c->side[!four].mask;
-		ipv4 |= (uint64_t)four << i;
-		l.product[0][i] = c->keys[0] * (k->w[CLS_AT_SADDR / 32] & bits);
-		l.product[1][i] = c->keys[1] * (k->w[CLS_AT_DADDR / 32] & bits);
-	}
 	for (uint64_t rest = after ? mask : 0; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		ranks[i] = after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;
 	}
-	if (ipv4)
-		c->ops->lookup(&l, &c->side[0], ipv4);
-	if (mask & ~ipv4)
-		c->ops->lookup(&l, &c->side[1], mask & ~ipv4);
-	/* What was found. */
-	for (unsigned i = 0; i < CLS_BURST; i++)
-		found |= (uint64_t)(l.best[i] != UINT64_MAX) << i;
-	return found;
+	return c->ops->lookup(&l, mask);
 }

@@ -12,16 +12,15 @@ static inline __m256i ports_in(const struct cls_leaf *l, uint32_t ports)
 	return _mm256_cmpeq_epi32(up, down);
 }
 
-/* The lanes whose protocol and needs agree: a byte of each. */
-static inline unsigned bytes_in(const struct cls_leaf *l, const struct cls_key *k)
+/* The lanes whose protocol and needs agree. */
+static inline unsigned words_in(const struct cls_leaf *l, const struct cls_key *k)
 {
-	__m128i have = _mm_unpacklo_epi64(_mm_set1_epi8((char)k->w[CLS_AT_L4PROTO / 32]),
-					  _mm_set1_epi8((char)~k->has));
-	__m128i value = _mm_load_si128((const __m128i *)l->proto);
-	__m128i mask = _mm_load_si128((const __m128i *)l->proto_mask);
-	__m128i bad = _mm_and_si128(_mm_xor_si128(have, value), mask);
-	unsigned good = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bad, _mm_setzero_si128()));
-	return good & good >> CLS_LANES & __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
+	__m128i bad =
+		_mm_and_si128(_mm_xor_si128(has_of(k), _mm_load_si128((const __m128i *)l->has)),
+			      _mm_load_si128((const __m128i *)l->must));
+	__m128i good = _mm_cmpeq_epi16(bad, _mm_setzero_si128());
+	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(good, good)) &
+	       __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
 }
 
 static inline unsigned lanes_of(__m256i differing, __m256i ports)
@@ -35,7 +34,7 @@ static inline unsigned scan4(const struct cls_leaf *l, const struct cls_key *k)
 	__m256i d =
 		_mm256_or_si256(differ(k->w[CLS_AT_SADDR / 32], l->address[0], widen(l->swild)),
 				differ(k->w[CLS_AT_DADDR / 32], l->address[1], widen(l->dwild)));
-	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & bytes_in(l, k);
+	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & words_in(l, k);
 }
 
 static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
@@ -43,7 +42,7 @@ static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
 	__m256i d = _mm256_or_si256(
 		differ_wide(k->w + CLS_AT_SADDR / 32, l->address, widen(l->swild)),
 		differ_wide(k->w + CLS_AT_DADDR / 32, l->address + 4, widen(l->dwild)));
-	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & bytes_in(l, k);
+	return lanes_of(d, ports_in(l, k->w[CLS_AT_DPORT / 32])) & words_in(l, k);
 }
 
 #define SCAN4	scan4

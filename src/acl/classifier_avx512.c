@@ -9,17 +9,16 @@ enum { SLOTS_AT = offsetof(struct cls_directory, slot) };
 static inline unsigned lanes_of(const struct cls_leaf *l, const struct cls_key *k,
 				__m256i differing)
 {
-	__mmask8 same = _mm256_testn_epi32_mask(differing, differing);
+	__mmask8 lanes = __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
 	__m256i p = _mm256_set1_epi32((int)k->w[CLS_AT_DPORT / 32]);
 	/* What is cut off below is cut off above as well only if nothing is. */
 	__m256i up = _mm256_max_epu16(p, _mm256_load_si256((const __m256i *)l->port_lo));
 	__m256i down = _mm256_min_epu16(p, _mm256_load_si256((const __m256i *)l->port_hi));
-	__m128i have = _mm_unpacklo_epi64(_mm_set1_epi8((char)k->w[CLS_AT_L4PROTO / 32]),
-					  _mm_set1_epi8((char)~k->has));
-	__m128i bad = _mm_xor_si128(have, _mm_load_si128((const __m128i *)l->proto));
-	unsigned good = _mm_testn_epi8_mask(bad, _mm_load_si128((const __m128i *)l->proto_mask));
-	return _mm256_mask_cmpeq_epi32_mask(same, up, down) & good & good >> CLS_LANES &
-	       __atomic_load_n(&l->shape.valid, __ATOMIC_RELAXED);
+	__m128i bad = _mm_xor_si128(has_of(k), _mm_load_si128((const __m128i *)l->has));
+
+	lanes = _mm256_mask_testn_epi32_mask(lanes, differing, differing);
+	lanes = _mm_mask_testn_epi16_mask(lanes, bad, _mm_load_si128((const __m128i *)l->must));
+	return _mm256_mask_cmpeq_epi32_mask(lanes, up, down);
 }
 
 static inline unsigned scan4(const struct cls_leaf *l, const struct cls_key *k)
@@ -37,6 +36,43 @@ static inline unsigned scan6(const struct cls_leaf *l, const struct cls_key *k)
 		differ_wide(k->w + CLS_AT_DADDR / 32, l->address + 4, widen(l->dwild)));
 	return lanes_of(l, k, d);
 }
+
+_Static_assert(offsetof(struct cls_key, w) == offsetof(struct cls_key, family) + 4 &&
+		       CLS_AT_SADDR == 0,
+	       "a family and the first word of the source are read at once");
+
+/* prepare_packets() for eight packets at a time. */
+static inline uint64_t prepare_avx512(struct cls_lookup *l, uint64_t mask)
+{
+	enum { SIZE = sizeof(struct cls_key) };
+	const __m512i at = _mm512_setr_epi64(0, SIZE, 2 * SIZE, 3 * SIZE, 4 * SIZE, 5 * SIZE,
+					     6 * SIZE, 7 * SIZE);
+	const __m512i none = _mm512_setzero_si512(), byte = _mm512_set1_epi64(UINT8_MAX);
+	const __m512i bits4 = _mm512_set1_epi64(l->c->side[0].mask);
+	const __m512i bits6 = _mm512_set1_epi64(l->c->side[1].mask);
+	const __m512i key0 = _mm512_set1_epi64((long long)l->c->keys[0]);
+	const __m512i key1 = _mm512_set1_epi64((long long)l->c->keys[1]);
+	uint64_t ipv4 = 0;
+
+	for (unsigned k = 0; k < CLS_BURST; k += 8) {
+		__mmask8 live = (__mmask8)(mask >> k);
+		if (!live)
+			continue;
+		__m512i source = _mm512_mask_i64gather_epi64(none, live, at, &l->keys[k].family, 1);
+		__m512i destination = _mm512_mask_i64gather_epi64(
+			none, live, at, &l->keys[k].w[CLS_AT_DADDR / 32], 1);
+		__mmask8 four = _mm512_cmpeq_epi64_mask(_mm512_and_si512(source, byte),
+							_mm512_set1_epi64(CLS_IPV4));
+		__m512i bits = _mm512_mask_blend_epi64(four, bits6, bits4);
+		source = _mm512_and_si512(_mm512_srli_epi64(source, 32), bits);
+		destination = _mm512_and_si512(destination, bits);
+		_mm512_storeu_si512(l->product[0] + k, _mm512_mullo_epi64(source, key0));
+		_mm512_storeu_si512(l->product[1] + k, _mm512_mullo_epi64(destination, key1));
+		ipv4 |= (uint64_t)four << k;
+	}
+	return ipv4;
+}
+#define PREPARE prepare_avx512
 
 /* Slots of eight hashes, some of which count; the hashes become what is behind. */
 static inline __m512i slots_of(const struct cls_directory *d, __mmask8 live, __m512i *hash)

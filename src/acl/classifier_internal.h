@@ -58,9 +58,8 @@ struct cls_shape {
 struct cls_leaf {
 	struct cls_shape shape;
 	uint8_t swild[CLS_LANES], dwild[CLS_LANES];
-	/* Two values and their masks: of the protocol, and of the fields that are not there. */
-	uint8_t proto[CLS_LANES], none[CLS_LANES];
-	uint8_t proto_mask[CLS_LANES], need[CLS_LANES];
+	/* Two values and their masks: the protocol, and the fields that are not there. */
+	uint8_t has[CLS_LANES][2], must[CLS_LANES][2];
 	struct cls_node *entry[CLS_LANES];
 	uint32_t port_lo[CLS_LANES], port_hi[CLS_LANES];
 	uint32_t address[][CLS_LANES];
@@ -402,8 +401,8 @@ static inline void cls_spot_prefetch(cls_spot p, bool ipv4)
 struct cls_ops {
 	const char *name;
 	bool (*usable)(void);
-	/* The packets of `mask`, all of the side. */
-	void (*lookup)(struct cls_lookup *l, const struct cls_side *s, uint64_t mask);
+	/* Returns the packets of the mask that have a hit. */
+	uint64_t (*lookup)(struct cls_lookup *l, uint64_t mask);
 };
 
 /* Steps are made for each size of leaf and of classifier. */

@@ -3,9 +3,9 @@
  * classifier_read: lookups, the same text for each kind of CPU.
  *
  * Before it is included: SCAN4 and SCAN6, the lanes of a leaf that a key passes, for each size of
- * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function; ROOT
- * and LIVE, what a root has for each packet and which packets have no hit before a bound
- * (reach_root() and live_packets() where there is nothing better).
+ * leaf; EXTRACT, the bits of a word under a mask, packed; LOOKUP, the name of the function;
+ * PREPARE, ROOT and LIVE, where there is something better than prepare_packets(), reach_root() and
+ * live_packets().
  *
  * Roots are visited in the order of their bounds, and only by packets that have no better hit yet.
  * What packets reach stands in two queues: leaves, and other shapes, which lead to more of both.
@@ -220,6 +220,26 @@ static inline ALWAYS_INLINE void descend(struct cls_lookup *l, struct cls_spots 
 	}
 }
 
+#ifndef PREPARE
+/* The products of the packets of a mask; returns those of IPv4. */
+static inline uint64_t prepare_packets(struct cls_lookup *l, uint64_t mask)
+{
+	uint64_t ipv4 = 0;
+
+	for (; mask; mask &= mask - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(mask);
+		const struct cls_key *k = &l->keys[i];
+		bool four = k->family == CLS_IPV4;
+		uint32_t bits = l->c->side[!four].mask;
+		ipv4 |= (uint64_t)four << i;
+		l->product[0][i] = l->c->keys[0] * (k->w[CLS_AT_SADDR / 32] & bits);
+		l->product[1][i] = l->c->keys[1] * (k->w[CLS_AT_DADDR / 32] & bits);
+	}
+	return ipv4;
+}
+#define PREPARE prepare_packets
+#endif
+
 #ifndef ROOT
 /* What a root has for the packets of a mask. */
 static inline ALWAYS_INLINE void reach_root(const struct cls_lookup *l, const struct cls_table *t,
@@ -275,7 +295,7 @@ static inline ALWAYS_INLINE void visit(struct cls_lookup *l, const struct prospe
 	scan_leaves(l, leaves, to.n_leaves, large, ipv4);
 }
 
-static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t mask)
+static void lookup_side(struct cls_lookup *l, const struct cls_side *side, uint64_t mask)
 {
 	struct prospect todo[CLS_ROOTS];
 	unsigned n = 0;
@@ -312,4 +332,15 @@ static void LOOKUP(struct cls_lookup *l, const struct cls_side *side, uint64_t m
 		else
 			visit(l, &todo[r], together, false, false);
 	}
+}
+
+static uint64_t LOOKUP(struct cls_lookup *l, uint64_t mask)
+{
+	uint64_t ipv4 = PREPARE(l, mask);
+
+	if (ipv4)
+		lookup_side(l, &l->c->side[0], ipv4);
+	if (mask & ~ipv4)
+		lookup_side(l, &l->c->side[1], mask & ~ipv4);
+	return mask & ~LIVE(l, mask, UINT64_MAX);
 }

@@ -29,7 +29,7 @@ static inline unsigned scan_words(const struct cls_leaf *l, const struct cls_key
 
 	for (unsigned rest = valid; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctz(rest);
-		if (!(l->need[i] & ~k->has) && !((proto ^ l->proto[i]) & l->proto_mask[i]) &&
+		if (!(l->must[i][1] & ~k->has) && !((proto ^ l->has[i][0]) & l->must[i][0]) &&
 		    address_in(k->w + CLS_AT_SADDR / 32, l->address, i, n, l->swild[i]) &&
 		    address_in(k->w + CLS_AT_DADDR / 32, l->address + n, i, n, l->dwild[i]) &&
 		    port_in(ports, l->port_lo[i], l->port_hi[i]))

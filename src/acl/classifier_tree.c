@@ -18,7 +18,7 @@
 
 enum {
 	GROWN = 2,
-	WHOLE = 64, /* entries of a split that is shaped anew before it has splits below */
+	WHOLE = 96, /* entries of a split that is shaped anew before it has others below */
 };
 
 void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out)
@@ -44,9 +44,9 @@ void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls
 
 	l->swild[lane] = f->swild;
 	l->dwild[lane] = f->dwild;
-	l->proto[lane] = f->proto;
-	l->proto_mask[lane] = f->proto_mask;
-	l->need[lane] = f->need;
+	l->has[lane][0] = f->proto;
+	l->must[lane][0] = f->proto_mask;
+	l->must[lane][1] = f->need;
 	l->entry[lane] = item->entry;
 	l->port_lo[lane] = f->port_lo;
 	l->port_hi[lane] = f->port_hi;
@@ -85,9 +85,8 @@ static void copy_lane(struct cls_leaf *to, unsigned lane, const struct cls_leaf 
 
 	to->swild[lane] = from->swild[at];
 	to->dwild[lane] = from->dwild[at];
-	to->proto[lane] = from->proto[at];
-	to->proto_mask[lane] = from->proto_mask[at];
-	to->need[lane] = from->need[at];
+	memcpy(to->has[lane], from->has[at], sizeof(to->has[lane]));
+	memcpy(to->must[lane], from->must[at], sizeof(to->must[lane]));
 	to->entry[lane] = from->entry[at];
 	to->port_lo[lane] = from->port_lo[at];
 	to->port_hi[lane] = from->port_hi[at];

@@ -12,6 +12,13 @@ static inline __m256i widen(const uint8_t *bytes)
 	return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)bytes));
 }
 
+/* What a key has in the place of a lane's `has`, for each lane. */
+static inline __m128i has_of(const struct cls_key *k)
+{
+	uint32_t absent = ~k->has << 8;
+	return _mm_set1_epi16((short)(absent | (k->w[CLS_AT_L4PROTO / 32] & 0xff)));
+}
+
 /* Bits where a word of the key differs from a row, but for `shift` of them. */
 static inline __m256i differ(uint32_t w, const uint32_t *row, __m256i shift)
 {
