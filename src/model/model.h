@@ -153,7 +153,7 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
  * The same on an empty ruleset, which takes the place of all that there is. Sets that were and are
  * declared the same keep what they hold: elements with their lifetimes and states, where nothing in
  * the new text is in their way, but for those that the old text listed and the new one does not;
- * named counters and quotas keep their counts.
+ * named counters, quotas and limits go on from where they are.
  * Sets marked `foreign` are no part of a ruleset: they outlive this and `flush ruleset`, with all
  * that they hold, unless the commands declare a set of that name themselves; then it is that one
  * which keeps what they hold. A table that is deleted by its name takes them along.

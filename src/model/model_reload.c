@@ -6,9 +6,10 @@
  * rulesets declare alike come over: with their lifetimes, comments and states. Those that the old
  * text listed and the new one does not are given up (model_listed.c). What the new text says wins:
  * of an element in both it is data and comment; what lies over one of its elements stays out. Data
- * that names chains or objects is never taken over, these are others now. Named counters and quotas
- * of one name go on from where they were. All of it is new to the transaction: an abort has nothing
- * more to undo. Cost: the commands' and that of adding each element.
+ * that names chains or objects is never taken over, these are others now. Named counters, quotas
+ * and limits go on from where they were, if they are declared the same. Rules begin anew. All of it
+ * is new to the transaction: an abort has nothing more to undo. Cost: the commands' and that of
+ * adding each element.
  */
 #include <stdlib.h>
 
@@ -42,7 +43,7 @@ struct keeping {
 	uint64_t now;
 };
 
-/* What makes a state that goes on from where the element's is; *out NULL if it has none. */
+/* What makes states of the same kinds and parameters; *out NULL if there are none. */
 static int states_of(void *ext, uint64_t now, struct state_template **out)
 {
 	unsigned n = ext ? state_list_len(ext) : 0;
@@ -57,6 +58,19 @@ static int states_of(void *ext, uint64_t now, struct state_template **out)
 		state_read(state_list_at(ext, i), now, &infos[i]);
 	int err = state_template_new(infos, n, out);
 	free(infos);
+	return err;
+}
+
+/* The element that came for v goes on from where v is: from the same kinds of states. */
+static int states_carry(struct keeping *k, const struct set_view *v)
+{
+	struct set_elem *e = set_find(k->to->set, v->catchall ? NULL : v->lo, v->hi, k->now);
+	struct state_list *to = e ? set_elem_ext(k->to->set, e) : NULL;
+	unsigned n = to && v->ext ? MIN(state_list_len(to), state_list_len(v->ext)) : 0;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < n; i++)
+		err = state_carry(state_list_at(to, i), state_list_at(v->ext, i));
 	return err;
 }
 
@@ -116,6 +130,8 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 	item.template = template;
 	if (!err)
 		err = set_add(k->to->set, &item, SET_ADD_EXCL, k->now, NULL);
+	if (!err && template)
+		err = states_carry(k, v);
 	state_template_free(template);
 	free(comment);
 	return err == -EEXIST ? 0 : err;
@@ -198,28 +214,9 @@ int foreign_carry(struct model *m, const struct model_table *from, const struct 
 
 /* --- objects -------------------------------------------------------------------------------- */
 
-static int object_keep(struct model_object *from, struct model_object *to, uint64_t now)
+static int object_keep(const struct model_object *from, struct model_object *to)
 {
-	struct state_info was, is;
-	struct state *st;
-
-	if (!from->state || !to->state)
-		return 0;
-	state_read(from->state, now, &was);
-	state_read(to->state, now, &is);
-	if (was.kind == STATE_QUOTA && was.quota.bytes == is.quota.bytes &&
-	    was.quota.over == is.quota.over)
-		is.quota.used = was.quota.used;
-	else if (was.kind == STATE_COUNTER)
-		is = was;
-	else
-		return 0;
-	int err = state_new(&is, now, &st);
-	if (err)
-		return err;
-	state_free(to->state);
-	to->state = st;
-	return 0;
+	return from->state && to->state ? state_carry(to->state, from->state) : 0;
 }
 
 /* --- reload --------------------------------------------------------------------------------- */
@@ -249,7 +246,7 @@ static int table_keep(struct model *m, struct model_table *from, struct source_s
 		struct model_object *o = container_of(l, struct model_object, link);
 		struct model_object *same = model_object_find(to, o->kind, o->name);
 
-		err = same ? object_keep(o, same, now) : 0;
+		err = same ? object_keep(o, same) : 0;
 		if (err)
 			return err;
 	}

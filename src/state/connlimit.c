@@ -61,15 +61,12 @@ static void collect_dead(struct connlimit *c, const struct state_conn *conn)
 	}
 }
 
-int connlimit_add(struct connlimit *c, const struct state_conn *conn)
+static int put(struct connlimit *c, uint64_t id)
 {
-	collect_dead(c, conn);
-	if (map_find(&c->by_id, &conn->conn, sizeof(conn->conn)))
-		return 0;
 	struct conn *new = malloc(sizeof(*new));
 	if (!new)
 		return -ENOMEM;
-	*new = (struct conn){conn->conn, c->conns.n};
+	*new = (struct conn){id, c->conns.n};
 	int err = vec_reserve(&c->conns, c->conns.n + 1);
 	if (!err)
 		err = map_insert(&c->by_id, &new->id, sizeof(new->id), new);
@@ -78,6 +75,25 @@ int connlimit_add(struct connlimit *c, const struct state_conn *conn)
 		return err;
 	}
 	c->conns.items[c->conns.n++] = new;
+	return 0;
+}
+
+int connlimit_add(struct connlimit *c, const struct state_conn *conn)
+{
+	collect_dead(c, conn);
+	if (map_find(&c->by_id, &conn->conn, sizeof(conn->conn)))
+		return 0;
+	return put(c, conn->conn);
+}
+
+int connlimit_copy(struct connlimit *to, const struct connlimit *from)
+{
+	for (size_t i = 0; i < from->conns.n; i++) {
+		int err = put(to, from->conns.items[i]->id);
+		if (err)
+			return err;
+	}
+	to->next = from->next;
 	return 0;
 }
 

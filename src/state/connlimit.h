@@ -21,6 +21,8 @@ struct connlimit *connlimit_new(void);
 void connlimit_free(struct connlimit *c);
 /* Drops dead connections, adds this one if it is new; 0 or -ENOMEM. */
 int connlimit_add(struct connlimit *c, const struct state_conn *conn);
+/* Makes `to`, which has none, have the same connections; 0 or -ENOMEM. */
+int connlimit_copy(struct connlimit *to, const struct connlimit *from);
 uint32_t connlimit_count(const struct connlimit *c);
 
 #endif

@@ -115,6 +115,44 @@ void state_free(struct state *st)
 	free(st);
 }
 
+static bool same_limit(const struct limit *a, const struct limit *b)
+{
+	return a->rate == b->rate && a->unit_ns == b->unit_ns && a->burst == b->burst &&
+	       a->bytes == b->bytes && a->over == b->over;
+}
+
+int state_carry(struct state *to, const struct state *from)
+{
+	if (to->kind != from->kind)
+		return 0;
+	switch ((enum state_kind)to->kind) {
+	case STATE_COUNTER:
+		to->counter = from->counter;
+		break;
+	case STATE_QUOTA:
+		if (to->quota.bytes == from->quota.bytes && to->quota.over == from->quota.over)
+			to->quota.consumed = from->quota.consumed;
+		break;
+	case STATE_LIMIT:
+		if (same_limit(&to->limit, &from->limit)) {
+			to->limit.last = from->limit.last;
+			to->limit.tokens = from->limit.tokens;
+		}
+		break;
+	case STATE_LAST:
+		to->last = from->last;
+		break;
+	case STATE_CONNLIMIT:
+		if (to->connlimit.count == from->connlimit.count &&
+		    to->connlimit.over == from->connlimit.over)
+			return connlimit_copy(to->connlimit.conns, from->connlimit.conns);
+		break;
+	case STATE_KINDS_N:
+		break;
+	}
+	return 0;
+}
+
 void state_quota_change(struct state *st, uint64_t bytes, bool over)
 {
 	st->quota.bytes = bytes;

@@ -115,6 +115,12 @@ void state_read(const struct state *st, uint64_t now, struct state_info *out);
 /* The same, and then counters and used bytes begin at 0 again; a limit, last, connlimit stay. */
 void state_reset(struct state *st, uint64_t now, struct state_info *out);
 
+/*
+ * Makes `to`, which is new, go on from where `from` is, if both have the same kind and parameters;
+ * else it stays as it is. 0 or -ENOMEM, and then `to` is of no use.
+ */
+int state_carry(struct state *to, const struct state *from);
+
 /* Another limit for a quota, what is used stays. */
 void state_quota_change(struct state *st, uint64_t bytes, bool over);
 

@@ -246,6 +246,24 @@ table inet t {
 
 
 @test
+def case_5_states_go_on():
+    """Limits, quotas and connections of elements and objects: the same packets go whether or not it is loaded again."""
+    for keep, rules in (
+            ("set s { type ipv4_addr; flags dynamic; size 99; }", "add @s { ip saddr limit rate over 2/hour burst 3 packets } drop"),
+            ("set s { type ipv4_addr; limit rate over 2/hour burst 3 packets; elements = { 10.0.0.1 }; }", "ip saddr @s drop"),
+            ("set s { type ipv4_addr; flags dynamic; size 99; }", "add @s { ip saddr quota over 120 bytes } drop"),
+            ("set s { type ipv4_addr; flags dynamic; size 99; }", "add @s { ip saddr ct count over 3 } drop"),
+            ("limit l { rate over 2/hour burst 3 packets; }", 'limit name "l" drop'),
+            ("quota q { over 120 bytes; }", 'quota name "q" drop')):
+        written("rules", f"flush ruleset\ntable inet t {{\n{keep}\nchain c {{ type filter hook prerouting priority 0; {rules}; }}\n}}\n")
+        packets = [(i, "10.0.0.1", 80 + i) for i in range(12)]
+        want = matched(packets, "-f", "rules")
+        assert any(want) and not all(want), (rules, want)
+        for more in (["--reload", "2=rules"], [x for i in range(1, 12) for x in ("--reload", f"{i}=rules")]):
+            same(matched(packets, "-f", "rules", *more), want, rules)
+
+
+@test
 def case_5_sets_of_ipset_are_no_part_of_a_ruleset():
     """Neither a reload nor `flush ruleset` takes them, what packets added to them, or their lifetimes."""
     written("sets", "create bans hash:ip timeout 100\nadd bans 10.0.0.1 timeout 30\ncreate nets hash:net\nadd nets 10.9.0.0/16\n")

@@ -265,6 +265,70 @@ static void lists(void **state)
 	free(l);
 }
 
+static bool never_dead(void *ctx, uint64_t conn)
+{
+	return true;
+}
+
+/* One that is carried answers as the one that it comes from; one with other parameters is new. */
+static void carried(void **state)
+{
+	static const struct state_info infos[] = {
+		{.kind = STATE_COUNTER, .counter = {3, 4}},
+		{.kind = STATE_QUOTA, .quota = {.bytes = 100, .used = 7}},
+		{.kind = STATE_LIMIT, .limit = {.rate = 2, .unit_ns = 1000, .burst = 3}},
+		{.kind = STATE_LAST},
+		{.kind = STATE_CONNLIMIT, .connlimit = {.count = 2}},
+	};
+	struct state_info other[ARRAY_SIZE(infos)], a, b;
+
+	_Static_assert(ARRAY_SIZE(infos) == STATE_KINDS_N, "all kinds");
+	memcpy(other, infos, sizeof(infos));
+	other[1].quota.bytes = 99;
+	other[2].limit.rate = 3;
+	other[4].connlimit.count = 3;
+	for (size_t k = 0; k < ARRAY_SIZE(infos); k++) {
+		struct state *was, *is, *fresh, *changed;
+
+		assert_int_equal(state_new(&infos[k], 0, &was), 0);
+		assert_int_equal(state_new(&infos[k], 50, &is), 0);
+		assert_int_equal(state_new(&other[k], 50, &fresh), 0);
+		assert_int_equal(state_new(&other[k], 50, &changed), 0);
+		for (uint64_t i = 0; i < 3; i++)
+			state_eval_conn(was, 40, 10 + i, &(struct state_conn){i, never_dead, NULL});
+		assert_int_equal(state_carry(is, was), 0);
+		assert_int_equal(state_carry(changed, was), 0);
+		state_read(is, 60, &a);
+		state_read(was, 60, &b);
+		assert_memory_equal(&a, &b, sizeof(a));
+		if (k == STATE_QUOTA || k == STATE_LIMIT || k == STATE_CONNLIMIT) {
+			state_read(changed, 60, &a);
+			state_read(fresh, 60, &b);
+			assert_memory_equal(&a, &b, sizeof(a));
+		}
+		for (uint64_t i = 0; i < 40; i++) {
+			struct state_conn conn = {i / 8, never_dead, NULL};
+			assert_int_equal(state_eval_conn(is, 20, 60 + i * 30, &conn),
+					 state_eval_conn(was, 20, 60 + i * 30, &conn));
+			if (k == STATE_QUOTA || k == STATE_LIMIT || k == STATE_CONNLIMIT)
+				assert_int_equal(state_eval_conn(changed, 20, 60 + i * 30, &conn),
+						 state_eval_conn(fresh, 20, 60 + i * 30, &conn));
+		}
+		state_free(was);
+		state_free(is);
+		state_free(fresh);
+		state_free(changed);
+	}
+	struct state *limit, *quota;
+	assert_int_equal(state_new(&infos[2], 0, &limit), 0);
+	assert_int_equal(state_new(&infos[1], 0, &quota), 0);
+	assert_int_equal(state_carry(quota, limit), 0); /* of another kind: nothing */
+	state_read(quota, 0, &a);
+	assert_int_equal(a.quota.used, 7);
+	state_free(limit);
+	state_free(quota);
+}
+
 /* --- several workers ------------------------------------------------------------------------ */
 
 enum { WORKERS = 3, BURSTS = 4000, COUNTERS = 40 };
@@ -326,11 +390,17 @@ static void shared_by_workers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counter),	 cmocka_unit_test(quota),
-		cmocka_unit_test(limit_packets), cmocka_unit_test(limit_bytes),
-		cmocka_unit_test(limit_errors),	 cmocka_unit_test(limit_rate_holds),
-		cmocka_unit_test(last),		 cmocka_unit_test(connlimit),
-		cmocka_unit_test(lists),	 cmocka_unit_test(shared_by_workers),
+		cmocka_unit_test(counter),
+		cmocka_unit_test(quota),
+		cmocka_unit_test(limit_packets),
+		cmocka_unit_test(limit_bytes),
+		cmocka_unit_test(limit_errors),
+		cmocka_unit_test(limit_rate_holds),
+		cmocka_unit_test(last),
+		cmocka_unit_test(connlimit),
+		cmocka_unit_test(lists),
+		cmocka_unit_test(carried),
+		cmocka_unit_test(shared_by_workers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
