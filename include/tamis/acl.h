@@ -58,7 +58,7 @@ struct tamis_acls_config {
 	 *
 	 * max_overlap: entries that differ and that no bit of an address, port or protocol tells
 	 * apart: a lookup may have to look at them one after the other, eight at a time.
-	 * max_places: places that entries take in tables, beside 16 for each.
+	 * max_places: places that entries take in tables, beside 32 for each.
 	 */
 	uint32_t max_overlap;
 	uint32_t max_places;

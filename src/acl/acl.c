@@ -77,24 +77,17 @@ void acl_entry_undo_delete(struct acl_entry *e)
 static int places_add(struct acl_entry *e, const struct acl_entry *behind)
 {
 	struct acl *acl = e->acl;
-	struct cls_entry *next[PLANES] = {0};
 	int err = 0;
 
-	if (acl->table) {
-		if (behind)
-			memcpy(next, acl_place_find(behind, NULL)->at, sizeof(next));
-		err = acl_place_add(e, NULL, next);
-	}
+	if (acl->table)
+		err = acl_place_add(e, NULL, behind ? acl_place_find(behind, NULL)->at : NULL);
 	for (struct list *l = acl->links.next; !err && l != &acl->links; l = l->next) {
 		struct acl_link *link = container_of(l, struct acl_link, in_acl);
 
 		if (!link->fused)
 			continue;
-		if (behind)
-			memcpy(next, acl_place_find(behind, link)->at, sizeof(next));
-		else
-			acl_link_end(link, next);
-		err = acl_place_add(e, link, next);
+		err = acl_place_add(e, link,
+				    behind ? acl_place_find(behind, link)->at : acl_link_end(link));
 	}
 	return err;
 }
@@ -143,8 +136,7 @@ int acl_entry_delete(struct acl_entry *e)
 	if (err)
 		return err;
 	for (struct acl_place *p = e->places; p; p = p->next)
-		for (unsigned k = 0; k < PLANES && p->at[k]; k++)
-			classifier_delete(acl_place_table(p)->plane[k], p->at[k]);
+		classifier_delete(acl_place_table(p)->cls, p->at);
 	list_take(&e->in_acl);
 	e->state = ENTRY_DELETED;
 	entry_count(e, -1);

@@ -2,20 +2,19 @@
 /*
  * acl_int: how ACLs, their entries and contexts hang together; what the files of this room share.
  *
- * A `table` is a pair of classifiers over the same entries in the same order: one for packets whose
- * ports are known, one for later fragments, in which a rule is its addresses and protocol alone. An
- * entry stands in tables at `places`:
+ * A `table` is a classifier; for later fragments a rule in it is its addresses and protocol alone
+ * (config.without). An entry stands in tables at `places`:
  *
  *  - a large ACL has a table of its own, which all its contexts look into; a change of an entry is
  *    a change of that one table, whatever the number of contexts;
  *  - a small ACL's entries stand in the table of each of its contexts ("fused"), so that a context
  *    of 100,000 ACLs of one entry is one table, and one ACL more is one entry more.
  *
- * A `link` is an ACL's place in a context. In each of the context's classifiers it begins with a
- * marker, an entry that matches nothing: its fused entries stand between it and the next link's,
- * and it is what the rank of an ACL with a table of its own is compared by. How many links of a
- * context have their own table is bounded by the logarithm of its entries, since the limit of size
- * up to which an ACL is fused rises with their number.
+ * A `link` is an ACL's place in a context. In the context's classifier it begins with a marker, an
+ * entry that matches nothing: its fused entries stand between it and the next link's, and it is
+ * what the rank of an ACL with a table of its own is compared by. How many links of a context have
+ * their own table is bounded by the logarithm of its entries, since the limit of size up to which
+ * an ACL is fused rises with their number.
  *
  * Changes are transactions of the classifiers, which share acls->version, with a log of what to
  * take back for the lists here. What leaves the lists is freed when no reader can hold it: an entry
@@ -34,8 +33,6 @@
 #include "base/vec.h"
 #include "rcu/rcu.h"
 
-enum { PLANE_WHOLE, PLANE_FRAGMENT, PLANES };
-
 /* A rule of either kind, normalized: equal rules are equal bytes. MAC-IP: dst is MAC and mask. */
 struct acl_rule {
 	uint8_t src[16], dst[16];
@@ -51,8 +48,8 @@ _Static_assert(sizeof(struct acl_rule) == 48, "no padding: rules are hashed and 
 enum acl_kind { ACL_IP, ACL_MACIP, ACL_KINDS };
 
 struct acl_table {
-	struct classifier *plane[PLANES]; /* MAC-IP: the first alone */
-	bool touched;			  /* by the open transaction */
+	struct classifier *cls;
+	bool touched; /* by the open transaction */
 };
 
 enum entry_state {
@@ -80,7 +77,7 @@ struct acl_place {
 	struct acl_entry *entry;
 	struct acl_link *link;
 	struct acl_place *next;
-	struct cls_entry *at[PLANES];
+	struct cls_entry *at;
 };
 
 struct acl {
@@ -99,7 +96,7 @@ struct acl_link {
 	struct acl *acl; /* these five for readers */
 	struct acl_link *next_own;
 	uint64_t from, to; /* versions in which it is there */
-	struct cls_entry *start[PLANES];
+	struct cls_entry *start;
 	struct tamis_acl_context *ctx;
 	struct list in_ctx, in_acl;
 	bool fused;
@@ -245,8 +242,8 @@ void acl_entry_released(void *acls, void *cookie); /* a classifier's release() *
 
 int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind);
 void acl_table_release(struct acl_table *t);
-/* An entry into the table of a link or, with NULL, of its ACL; before next[], NULL: at the end. */
-int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *const next[PLANES]);
+/* An entry into the table of a link or, with NULL, of its ACL; before next, NULL: at the end. */
+int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next);
 struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link);
 struct acl_place *acl_place_take(struct acl_entry *e, const struct acl_link *link);
 struct acl_table *acl_place_table(const struct acl_place *p);
@@ -255,8 +252,8 @@ int acl_table_make(struct acl *acl);
 
 /* --- context.c ------------------------------------------------------------------------------ */
 
-/* What stands behind a link's entries. */
-void acl_link_end(const struct acl_link *link, struct cls_entry *next[PLANES]);
+/* What stands behind a link's entries; NULL: nothing. */
+struct cls_entry *acl_link_end(const struct acl_link *link);
 /* The ACL is going to have n entries, or has: its links fuse it, or not. */
 int acl_links_fit(struct acl *acl, uint32_t n);
 void acl_link_undo_add(struct acl_link *link);
@@ -271,7 +268,8 @@ int acl_rule_from(const struct tamis_acl_rule *in, struct acl_rule *out);
 void acl_rule_to(const struct acl_rule *in, const char *desc, struct tamis_acl_rule *out);
 int macip_rule_from(const struct tamis_macip_rule *in, struct acl_rule *out);
 void macip_rule_to(const struct acl_rule *in, const char *desc, struct tamis_macip_rule *out);
-/* False if the rule matches nothing there. */
-bool acl_rule_conds(const struct acl_rule *r, enum acl_kind kind, unsigned plane,
+/* Fields that later fragments do not have and are not asked about. */
+enum { ACL_WITHOUT = 1 << CLS_SPORT | 1 << CLS_DPORT | 1 << CLS_TCP_FLAGS };
+void acl_rule_conds(const struct acl_rule *r, enum acl_kind kind,
 		    struct cls_cond conds[RULE_CONDS_MAX], struct cls_rule *out);
 #endif

@@ -12,9 +12,8 @@
 
 enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58 };
 
-void acl_key_set(struct acl_keys *keys, unsigned i, const struct tamis_acl_key *k, bool fragments)
+void acl_key_set(struct cls_key *key, const struct tamis_acl_key *k, bool fragments)
 {
-	struct cls_key *key = &keys->key[i];
 	bool fragment = k->later_fragment && fragments;
 	bool ports = k->proto == PROTO_TCP || k->proto == PROTO_UDP ||
 		     k->proto == (k->family == 4 ? PROTO_ICMP : PROTO_ICMPV6);
@@ -25,9 +24,7 @@ void acl_key_set(struct acl_keys *keys, unsigned i, const struct tamis_acl_key *
 	else
 		cls_key_set_ipv6(key, k->src, k->dst);
 	if (fragment)
-		keys->fragments |= UINT64_C(1) << i;
-	else
-		keys->fragments &= ~(UINT64_C(1) << i);
+		key->without = ACL_WITHOUT;
 	if (fragment || !(k->no_l4 || k->later_fragment))
 		cls_key_set(key, L4PROTO, k->proto);
 	if (k->no_l4 || k->later_fragment)
@@ -55,11 +52,11 @@ static bool link_visible(const struct acl_link *link, uint64_t version)
 	       version < __atomic_load_n(&link->to, __ATOMIC_RELAXED);
 }
 
-/* One plane of the context. */
-static uint64_t plane_lookup(const struct tamis_acl_context *ctx, unsigned plane, uint64_t version,
-			     const struct cls_key *keys, uint64_t mask, struct tamis_acl_hit *hits)
+uint64_t acl_lookup(const struct tamis_acl_context *ctx, const struct cls_key *keys, uint64_t mask,
+		    struct tamis_acl_hit *hits)
 {
-	const struct classifier *c = ctx->table.plane[plane];
+	uint64_t version = __atomic_load_n(&ctx->acls->version, __ATOMIC_ACQUIRE);
+	const struct classifier *c = ctx->table.cls;
 	const struct cls_entry *fused[CLS_BURST], *own[CLS_BURST];
 	uint64_t in_fused = classifier_lookup(c, version, keys, mask, NULL, fused);
 	uint64_t in_own = 0, settled = 0;
@@ -71,10 +68,10 @@ static uint64_t plane_lookup(const struct tamis_acl_context *ctx, unsigned plane
 		for (uint64_t rest = in_fused & ~settled; rest; rest &= rest - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(rest);
 
-			if (classifier_before(c, fused[i], link->start[plane]))
+			if (classifier_before(c, fused[i], link->start))
 				settled |= UINT64_C(1) << i;
 		}
-		uint64_t hit = classifier_lookup(link->acl->table->plane[plane], version, keys,
+		uint64_t hit = classifier_lookup(link->acl->table->cls, version, keys,
 						 mask & ~settled, NULL, own);
 		hits_set(hits, own, hit);
 		in_own |= hit;
@@ -84,33 +81,19 @@ static uint64_t plane_lookup(const struct tamis_acl_context *ctx, unsigned plane
 	return in_fused | in_own;
 }
 
-uint64_t acl_lookup(const struct tamis_acl_context *ctx, const struct acl_keys *keys, uint64_t mask,
-		    struct tamis_acl_hit *hits)
-{
-	uint64_t version = __atomic_load_n(&ctx->acls->version, __ATOMIC_ACQUIRE);
-	uint64_t later = mask & keys->fragments, found = 0;
-
-	if (mask & ~later)
-		found = plane_lookup(ctx, PLANE_WHOLE, version, keys->key, mask & ~later, hits);
-	if (later)
-		found |= plane_lookup(ctx, PLANE_FRAGMENT, version, keys->key, later, hits);
-	return found;
-}
-
 uint64_t tamis_acl_lookup(struct tamis_acl_worker *w, const struct tamis_acl_context *ctx,
 			  const struct tamis_acl_key *keys, uint64_t mask,
 			  struct tamis_acl_hit *hits)
 {
 	bool fragments = tamis_acls_fragments(w->acls);
-	struct acl_keys k;
+	struct cls_key k[CLS_BURST];
 
-	k.fragments = 0;
 	for (uint64_t rest = mask; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 
-		acl_key_set(&k, i, &keys[i], fragments);
+		acl_key_set(&k[i], &keys[i], fragments);
 	}
-	return acl_lookup(ctx, &k, mask, hits);
+	return acl_lookup(ctx, k, mask, hits);
 }
 
 bool acl_context_empty(const struct tamis_acl_context *ctx)
@@ -131,9 +114,8 @@ uint64_t macip_lookup(const struct tamis_acls *a, uint32_t index, const struct c
 
 	if (!acl || !acl->table)
 		return 0;
-	mask = classifier_lookup(acl->table->plane[PLANE_WHOLE],
-				 __atomic_load_n(&a->version, __ATOMIC_ACQUIRE), keys, mask, NULL,
-				 at);
+	mask = classifier_lookup(acl->table->cls, __atomic_load_n(&a->version, __ATOMIC_ACQUIRE),
+				 keys, mask, NULL, at);
 	hits_set(hits, at, mask);
 	return mask;
 }

@@ -9,17 +9,11 @@
 
 #include "acl/classifier.h"
 
-/* Keys of packets: what of them goes where. */
-struct acl_keys {
-	struct cls_key key[CLS_BURST];
-	uint64_t fragments; /* later ones, that match on addresses and protocol */
-};
-
-/* Sets key i of keys. `fragments`: tamis_acls_fragments(). */
-void acl_key_set(struct acl_keys *keys, unsigned i, const struct tamis_acl_key *k, bool fragments);
+/* Makes a key of a packet's. `fragments`: tamis_acls_fragments(). */
+void acl_key_set(struct cls_key *key, const struct tamis_acl_key *k, bool fragments);
 
 /* tamis_acl_lookup() of keys that are set. */
-uint64_t acl_lookup(const struct tamis_acl_context *ctx, const struct acl_keys *keys, uint64_t mask,
+uint64_t acl_lookup(const struct tamis_acl_context *ctx, const struct cls_key *keys, uint64_t mask,
 		    struct tamis_acl_hit *hits);
 
 /* True if the context has no ACLs: it judges nothing. */

@@ -127,7 +127,7 @@ static void range_cond(struct cls_cond *c, enum cls_field field, uint32_t lo, ui
 	*c = (struct cls_cond){.field = (uint8_t)field, .a = {lo}, .b = {hi}};
 }
 
-static bool macip_conds(const struct acl_rule *r, struct cls_cond *conds, struct cls_rule *out)
+static void macip_conds(const struct acl_rule *r, struct cls_cond *conds, struct cls_rule *out)
 {
 	static const uint8_t none[6];
 	struct cls_cond *c = conds;
@@ -145,27 +145,30 @@ static bool macip_conds(const struct acl_rule *r, struct cls_cond *conds, struct
 		c++;
 	}
 	*out = (struct cls_rule){.family = CLS_IPV6, .n = (uint8_t)(c - conds), .conds = conds};
-	return true;
 }
 
-bool acl_rule_conds(const struct acl_rule *r, enum acl_kind kind, unsigned plane,
+void acl_rule_conds(const struct acl_rule *r, enum acl_kind kind,
 		    struct cls_cond conds[RULE_CONDS_MAX], struct cls_rule *out)
 {
 	unsigned words = r->family == 4 ? 1 : 4;
 	struct cls_cond *c = conds;
 
-	if (kind == ACL_MACIP)
-		return macip_conds(r, conds, out);
+	if (kind == ACL_MACIP) {
+		macip_conds(r, conds, out);
+		return;
+	}
 	if (r->src_len)
 		prefix_cond(c++, CLS_SADDR, r->src, words, r->src_len);
 	if (r->dst_len)
 		prefix_cond(c++, CLS_DADDR, r->dst, words, r->dst_len);
 	if (r->proto)
 		range_cond(c++, CLS_L4PROTO, r->proto, r->proto);
-	if (r->proto && plane == PLANE_WHOLE) {
-		if (r->sport_first > r->sport_last || r->dport_first > r->dport_last ||
-		    (r->proto == PROTO_TCP && r->tcp_flags & ~r->tcp_mask))
-			return false;
+	if (r->proto && (r->sport_first > r->sport_last || r->dport_first > r->dport_last ||
+			 (r->proto == PROTO_TCP && r->tcp_flags & ~r->tcp_mask))) {
+		/* No packet whose ports are known. */
+		range_cond(c++, CLS_SPORT, 0, 0);
+		range_cond(c++, CLS_SPORT, 1, 1);
+	} else if (r->proto) {
 		if (r->sport_first || r->sport_last != PORT_MAX)
 			range_cond(c++, CLS_SPORT, r->sport_first, r->sport_last);
 		if (r->dport_first || r->dport_last != PORT_MAX)
@@ -179,7 +182,6 @@ bool acl_rule_conds(const struct acl_rule *r, enum acl_kind kind, unsigned plane
 	*out = (struct cls_rule){.family = r->family == 4 ? CLS_IPV4 : CLS_IPV6,
 				 .n = (uint8_t)(c - conds),
 				 .conds = conds};
-	return true;
 }
 
 void macip_key_set(struct cls_key *k, unsigned family, const uint8_t mac[6], const uint8_t *src)

@@ -213,12 +213,10 @@ static void transaction_end(struct tamis_acls *a, bool commit)
 		struct acl_table *t = a->touched.items[i];
 
 		t->touched = false;
-		for (unsigned p = 0; p < PLANES && t->plane[p]; p++) {
-			if (commit)
-				classifier_commit(t->plane[p]);
-			else
-				classifier_abort(t->plane[p]);
-		}
+		if (commit)
+			classifier_commit(t->cls);
+		else
+			classifier_abort(t->cls);
 	}
 	for (size_t i = 0; commit && i < a->undo.n; i++)
 		make_final(a, &a->undo.items[i]);

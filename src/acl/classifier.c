@@ -12,7 +12,7 @@
  * the bound. The shape of the structure depends on rules alone: packets make nothing.
  *
  * IPv4 has its own roots; IPv6 and packets that are neither share the other four. An entry for any
- * family is in both.
+ * family is in both. With config.without there are as many again for keys without these fields.
  *
  * The roots take the place of the tuples of tuple space search (Srinivasan, Suri and Varghese,
  * 1999) and of its relaxed form TupleMerge (Daly et al., 2019): few, because leaves do not need
@@ -56,9 +56,10 @@ const struct cls_ops *cls_ops_best(void)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static void side_init(struct cls_side *s, bool ipv4)
+static void side_init(struct cls_side *s, bool ipv4, uint8_t without)
 {
 	s->ipv4 = ipv4;
+	s->without = without;
 	s->mask = ipv4 ? 0xffff0000 : 0xffffffff;
 	for (unsigned r = 0; r < CLS_ROOTS; r++) {
 		struct cls_table *t = &s->root[r].table;
@@ -95,8 +96,8 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 	if (!err)
 		err = order_init(&c->order, config->rcu,
 				 config->wait_ns ? config->wait_ns : WAIT_NS);
-	side_init(&c->side[0], true);
-	side_init(&c->side[1], false);
+	for (unsigned i = 0; i < CLS_SIDES; i++)
+		side_init(&c->side[i], !(i & 1), i < 2 ? 0 : config->without);
 	if (err) {
 		classifier_free(c);
 		return err;
@@ -118,12 +119,12 @@ static void destroy(struct classifier *c)
 	}
 	for (unsigned i = 0; i < CLS_NODE_POOLS; i++)
 		cls_pool_release(&c->nodes[i]);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < CLS_SIDES; i++)
 		for (unsigned r = 0; r < CLS_ROOTS; r++)
 			if (c->side[i].root[r].table.dir)
 				cls_tree_free(c, &c->side[i].root[r].table.dir->shape);
+	for (unsigned i = 0; i < 2; i++)
 		cls_pool_release(&c->leaves[i]);
-	}
 	order_release(&c->order);
 	free(c);
 }
@@ -212,11 +213,6 @@ void classifier_abort(struct classifier *c)
 
 /* --- bounds ---------------------------------------------------------------------------------- */
 
-static unsigned root_number(const struct cls_node *e, unsigned side)
-{
-	return side ? e->rule.root6 : e->rule.root4;
-}
-
 /* The next in order that is in the structure or has been in none; NULL at the end. */
 static struct cls_node *next_inside(struct classifier *c, struct cls_node *e)
 {
@@ -224,7 +220,7 @@ static struct cls_node *next_inside(struct classifier *c, struct cls_node *e)
 		if (e->order.next == &c->order.head)
 			return NULL;
 		e = container_of(e->order.next, struct cls_node, order);
-	} while (e->rule.root4 == CLS_OUT);
+	} while (cls_root_of(e, 0) == CLS_OUT);
 	return e;
 }
 
@@ -234,7 +230,7 @@ static void bound_advance(struct classifier *c, unsigned side, unsigned r)
 	struct cls_root *root = &c->side[side].root[r];
 	struct cls_node *e = root->table.shape.n ? root->bound : NULL;
 
-	for (unsigned i = 0; e && i < BOUND_STEPS && root_number(e, side) != r; i++)
+	for (unsigned i = 0; e && i < BOUND_STEPS && cls_root_of(e, side) != r; i++)
 		e = next_inside(c, e);
 	if (e != root->bound)
 		__atomic_store_n(&root->bound, e, __ATOMIC_RELEASE);
@@ -242,7 +238,7 @@ static void bound_advance(struct classifier *c, unsigned side, unsigned r)
 
 static void bounds_advance(struct classifier *c)
 {
-	for (unsigned side = 0; side < 2; side++)
+	for (unsigned side = 0; side < CLS_SIDES; side++)
 		for (unsigned r = 0; r < CLS_ROOTS; r++)
 			if (c->side[side].root[r].bound)
 				bound_advance(c, side, r);
@@ -263,7 +259,8 @@ enum { PLACES_AN_ENTRY = 16 };
 static bool places_taken(const struct classifier *c)
 {
 	uint64_t leaves = (uint64_t)c->leaves[0].in_use + c->leaves[1].in_use;
-	return leaves * CLS_LANES > (uint64_t)c->n * PLACES_AN_ENTRY + c->config.max_places;
+	uint64_t each = c->config.without ? 2 * PLACES_AN_ENTRY : PLACES_AN_ENTRY;
+	return leaves * CLS_LANES > c->n * each + c->config.max_places;
 }
 
 static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
@@ -272,7 +269,7 @@ static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
 	struct cls_item item;
 	unsigned r = 0;
 
-	cls_item_make(c, e, s->ipv4, &item);
+	cls_item_make(c, e, s, &item);
 	if (item.form.never)
 		return 0;
 	while (!cls_table_fits(&s->root[r].table, &item.form))
@@ -281,13 +278,10 @@ static int put_in_side(struct classifier *c, unsigned side, struct cls_node *e)
 		return -ENOMEM;
 	/* First the bound: who finds the entry must not have left out its root. */
 	bound_lower(c, &s->root[r], &item);
-	int err = cls_table_insert(c, s->ipv4, &s->root[r].table, &item, 0);
+	int err = cls_table_insert(c, s, &s->root[r].table, &item, 0);
 	if (err)
 		return err;
-	if (side)
-		e->rule.root6 = r & 7;
-	else
-		e->rule.root4 = r & 7;
+	cls_root_set(e, side, r);
 	return 0;
 }
 
@@ -295,15 +289,16 @@ void cls_take_out(struct classifier *c, struct cls_node *e)
 {
 	struct cls_item item;
 
-	for (unsigned side = 0; side < 2; side++) {
-		unsigned r = root_number(e, side);
+	for (unsigned side = 0; side < CLS_SIDES; side++) {
+		unsigned r = cls_root_of(e, side);
 		if (r >= CLS_ROOTS)
 			continue;
-		cls_item_make(c, e, c->side[side].ipv4, &item);
-		cls_table_remove(c, c->side[side].ipv4, &c->side[side].root[r].table, &item);
+		cls_item_make(c, e, &c->side[side], &item);
+		cls_table_remove(c, &c->side[side], &c->side[side].root[r].table, &item);
 	}
-	e->rule.root4 = e->rule.root6 = CLS_OUT;
-	for (unsigned side = 0; side < 2; side++)
+	for (unsigned side = 0; side < CLS_SIDES; side++)
+		cls_root_set(e, side, CLS_OUT);
+	for (unsigned side = 0; side < CLS_SIDES; side++)
 		for (unsigned r = 0; r < CLS_ROOTS; r++)
 			if (c->side[side].root[r].bound == e)
 				bound_advance(c, side, r);
@@ -330,7 +325,8 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 	if (!e)
 		return -ENOMEM;
 	*e = (struct cls_node){.pub.cookie = cookie, .born = next_version(c), .died = UINT64_MAX};
-	e->rule.root4 = e->rule.root6 = CLS_NO_ROOT;
+	for (unsigned side = 0; side < CLS_SIDES; side++)
+		cls_root_set(e, side, CLS_NO_ROOT);
 	int err = order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
 			       &e->order);
 	if (err) {
@@ -342,10 +338,10 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 		for (unsigned i = 0; i < rule->n; i++)
 			fields |= UINT32_C(1) << rule->conds[i].field;
 		__atomic_store_n(&c->fields, fields, __ATOMIC_RELEASE);
-		if (rule->family == CLS_ANY || rule->family == CLS_IPV4)
-			err = put_in_side(c, 0, e);
-		if (!err && rule->family != CLS_IPV4)
-			err = put_in_side(c, 1, e);
+		for (unsigned side = 0; !err && side < (c->config.without ? CLS_SIDES : 2U); side++)
+			if (rule->family == CLS_ANY ||
+			    (rule->family == CLS_IPV4) == c->side[side].ipv4)
+				err = put_in_side(c, side, e);
 	}
 	if (err) {
 		cls_take_out(c, e);
@@ -430,7 +426,7 @@ void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 {
 	*out = (struct classifier_stats){
 		.entries = c->n, .relabels = c->order.relabels, .refused = c->refused};
-	for (unsigned side = 0; side < 2; side++) {
+	for (unsigned side = 0; side < CLS_SIDES; side++) {
 		struct survey v = {.out = out};
 		for (unsigned r = 0; r < CLS_ROOTS; r++) {
 			struct cls_table *t = &c->side[side].root[r].table;
@@ -438,10 +434,10 @@ void classifier_stats_read(struct classifier *c, struct classifier_stats *out)
 			if (t->dir)
 				survey(&v, &t->dir->shape);
 		}
-		if (side)
-			out->tables6 = v.tables;
+		if (side & 1)
+			out->tables6 += v.tables;
 		else
-			out->tables = v.tables;
+			out->tables += v.tables;
 	}
 	out->longest = MAX(out->longest, MIN(out->entries, CLS_LANES));
 	out->bytes = sizeof(*c) + c->bytes + order_bytes(&c->order) + c->leaves[0].bytes +
@@ -477,7 +473,12 @@ uint64_t classifier_lookup(const struct classifier *c, uint64_t version, const s
 	l.keys = keys;
 	l.after = after ? ranks : NULL;
 	l.hit = hit;
+	l.without = 0;
 	memset(l.best, 0xff, sizeof(l.best));
+	for (uint64_t rest = c->config.without ? mask : 0; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		l.without |= (uint64_t)(keys[i].without != 0) << i;
+	}
 	for (uint64_t rest = after ? mask : 0; rest; rest &= rest - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(rest);
 		ranks[i] = after[i] ? order_rank(&l.view, &cls_node_of(after[i])->order) : 0;

@@ -92,6 +92,7 @@ enum cls_family { CLS_ANY, CLS_IPV4, CLS_IPV6, CLS_OTHER };
 struct cls_key {
 	uint32_t has;	       /* bit per enum cls_field */
 	uint8_t family;	       /* of the packet: not CLS_ANY; CLS_OTHER has no addresses */
+	uint8_t without;       /* 0, or config.without: rules are not asked about these */
 	uint32_t w[CLS_WORDS]; /* zero outside the fields that are there */
 };
 
@@ -160,9 +161,16 @@ struct classifier_config {
 	/* Entries that nothing tells apart, and that a lookup may have to look at one after the
 	 * other; 0: no limit but max_entries. */
 	uint32_t max_chain;
-	/* Places that entries may take, beside 16 for each entry; 0: CLS_PLACES_DEFAULT. An entry
-	 * has one, or several where short prefixes leave open what tells others apart. */
+	/* Places that entries may take, beside 16 for each entry, or 32 with `without`; 0:
+	 * CLS_PLACES_DEFAULT. An entry has one, or several where short prefixes leave open what
+	 * tells others apart. */
 	uint32_t max_places;
+	/*
+	 * Bits of fields, among the first eight and not addresses, that some packets do not have
+	 * and are then to match all the same: their keys say `without`, and the rules' conditions
+	 * on these fields are passed over. Costs a second place for each entry.
+	 */
+	uint8_t without;
 	/* Told each cookie but NULL whose entry no reader can hold any more; not that of an
 	 * insertion that failed. May be NULL. */
 	void (*release)(void *ctx, void *cookie);

@@ -17,6 +17,7 @@
 enum {
 	CLS_LANES = 8,	      /* entries in a leaf */
 	CLS_ROOTS = 4,	      /* tables that a packet may be looked up in */
+	CLS_SIDES = 4,	      /* IPv4 or not, whole keys or without fields */
 	CLS_GATHER_MAX = 256, /* entries that one call shapes anew */
 	CLS_TABLE_WORDS = 8,  /* words of the key that a table can look at */
 	CLS_SPLIT_BITS = 6,
@@ -131,13 +132,14 @@ struct cls_root {
 	struct cls_node *bound; /* no entry of the root comes before this one; NULL: empty */
 };
 
-/* In cls_packed.root4 and root6, beside the number of a root. */
+/* In cls_packed.roots, beside the number of a root: in none of the side; out of the structure. */
 enum { CLS_NO_ROOT = 7, CLS_OUT = 6 };
 
-/* One side: IPv4, or everything else. */
+/* One side: IPv4, or everything else; of whole keys, or of those without some fields. */
 struct cls_side {
 	bool ipv4;
-	uint32_t mask; /* what roots look at of an address's first word, if they look at it */
+	uint8_t without; /* of the first eight fields, those that rules are not asked about here */
+	uint32_t mask;	 /* what roots look at of an address's first word, if they look at it */
 	struct cls_root root[CLS_ROOTS];
 };
 
@@ -165,7 +167,7 @@ struct classifier {
 	uint64_t own_version;
 	uint64_t keys[CLS_HASH_KEYS];
 	uint32_t fields;
-	struct cls_side side[2];
+	struct cls_side side[CLS_SIDES];
 	struct order order;
 	/* The control thread's. */
 	struct cls_node *changes; /* of the version to come */
@@ -191,6 +193,16 @@ struct classifier {
  * from the other without a look at them, and keeps the number of a packet in the six lowest bits.
  */
 enum { CLS_ALIGN = 128, CLS_SHAPE_OFFSET = 64 };
+
+static inline unsigned cls_root_of(const struct cls_node *e, unsigned side)
+{
+	return e->rule.roots >> 3 * side & 7;
+}
+
+static inline void cls_root_set(struct cls_node *e, unsigned side, unsigned r)
+{
+	e->rule.roots = (e->rule.roots & ~(7U << 3 * side) & 0xfff) | (r & 7) << 3 * side;
+}
 
 static inline struct cls_node *cls_node_of(const struct cls_entry *e)
 {
@@ -271,7 +283,7 @@ static inline uint32_t cls_extract(uint32_t w, uint32_t mask)
 
 /* --- memory: classifier_memory.c ------------------------------------------------------------ */
 
-struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4);
+struct cls_leaf *cls_leaf_new(struct classifier *c, const struct cls_side *side);
 /* Not zeroed; NULL without memory. */
 struct cls_node *cls_node_new(struct classifier *c, unsigned words);
 void cls_node_free(struct classifier *c, struct cls_node *e, unsigned words);
@@ -309,19 +321,20 @@ struct cls_item {
 	struct cls_form form;
 };
 
-void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out);
+void cls_item_make(const struct classifier *c, struct cls_node *e, const struct cls_side *side,
+		   struct cls_item *out);
 /* Out of the structure; still in the order. */
 void cls_take_out(struct classifier *c, struct cls_node *e);
 
 /* 0, -ENOMEM or -E2BIG: then the entry is nowhere. For what a slot leads to; the slot changes by
  * one store. `level` shapes are on the way. */
-int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
+int cls_slot_insert(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		    const struct cls_item *item, unsigned level);
-bool cls_slot_remove(struct classifier *c, bool ipv4, struct cls_shape **slot,
+bool cls_slot_remove(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		     const struct cls_item *item);
-int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
+int cls_table_insert(struct classifier *c, const struct cls_side *side, struct cls_table *t,
 		     const struct cls_item *item, unsigned level);
-bool cls_table_remove(struct classifier *c, bool ipv4, struct cls_table *t,
+bool cls_table_remove(struct classifier *c, const struct cls_side *side, struct cls_table *t,
 		      const struct cls_item *item);
 struct cls_table *cls_table_new(struct classifier *c);
 /* Masks for a table of the items; returns how many of them fit, 0 if it is not worth a table. */
@@ -333,16 +346,17 @@ bool cls_table_fits(const struct cls_table *t, const struct cls_form *f);
  * The entries below a shape, and one more if it is not NULL, in order and once each. To be freed;
  * NULL without memory.
  */
-struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape *s,
-			      const struct cls_item *more, unsigned *n);
-void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls_item *item);
+struct cls_item *cls_items_of(struct classifier *c, const struct cls_side *side,
+			      struct cls_shape *s, const struct cls_item *more, unsigned *n);
+void cls_leaf_set(struct cls_leaf *l, const struct cls_side *side, unsigned lane,
+		  const struct cls_item *item);
 /* A leaf of n items in order of rank; pick[] says which. */
 struct cls_blocks cls_leaf_blocks(const struct cls_leaf *l);
-struct cls_leaf *cls_leaf_build(struct classifier *c, bool ipv4, const struct cls_item *items,
-				const uint16_t *pick, unsigned n);
+struct cls_leaf *cls_leaf_build(struct classifier *c, const struct cls_side *side,
+				const struct cls_item *items, const uint16_t *pick, unsigned n);
 /* The best shape for items in order of rank; NULL without memory. */
-struct cls_shape *cls_shape_build(struct classifier *c, bool ipv4, const struct cls_item *items,
-				  unsigned n, unsigned level);
+struct cls_shape *cls_shape_build(struct classifier *c, const struct cls_side *side,
+				  const struct cls_item *items, unsigned n, unsigned level);
 
 /* Slots of a split that an entry belongs to: base with every subset of `open`, or the wide one. */
 struct cls_ways {
@@ -350,7 +364,8 @@ struct cls_ways {
 	bool wide;
 };
 /* True if every key that matches one of them matches the other. */
-bool cls_items_alike(const struct cls_item *a, const struct cls_item *b);
+bool cls_items_alike(const struct cls_side *side, const struct cls_item *a,
+		     const struct cls_item *b);
 
 struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form *f);
 
@@ -369,6 +384,7 @@ struct cls_lookup {
 	uint64_t version;
 	struct order_view view;
 	const struct cls_key *keys;
+	uint64_t without; /* packets whose keys say so */
 	/* Of the asked packets: what roots look at of each address, times its key. */
 	uint64_t product[2][CLS_BURST];
 	uint64_t best[CLS_BURST]; /* rank of the hit so far, or UINT64_MAX */

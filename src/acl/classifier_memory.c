@@ -68,17 +68,17 @@ void cls_pool_release(struct cls_pool *p)
 
 /* --- shapes ---------------------------------------------------------------------------------- */
 
-struct cls_leaf *cls_leaf_new(struct classifier *c, bool ipv4)
+struct cls_leaf *cls_leaf_new(struct classifier *c, const struct cls_side *side)
 {
-	struct cls_pool *p = &c->leaves[!ipv4];
+	struct cls_pool *p = &c->leaves[!side->ipv4];
 
-	p->size = cls_leaf_size(ipv4);
+	p->size = cls_leaf_size(side->ipv4);
 	struct cls_leaf *l = pool_take(p);
 	if (!l)
 		return NULL;
 	memset(l, 0, p->size);
 	l->shape.kind = CLS_LEAF;
-	l->shape.n = !ipv4;
+	l->shape.n = !side->ipv4;
 	return l;
 }
 

@@ -338,9 +338,11 @@ static uint64_t LOOKUP(struct cls_lookup *l, uint64_t mask)
 {
 	uint64_t ipv4 = PREPARE(l, mask);
 
-	if (ipv4)
-		lookup_side(l, &l->c->side[0], ipv4);
-	if (mask & ~ipv4)
-		lookup_side(l, &l->c->side[1], mask & ~ipv4);
+	const uint64_t of[CLS_SIDES] = {ipv4 & ~l->without, mask & ~ipv4 & ~l->without,
+					ipv4 & l->without, mask & ~ipv4 & l->without};
+
+	for (unsigned side = 0; side < CLS_SIDES; side++)
+		if (of[side])
+			lookup_side(l, &l->c->side[side], of[side]);
 	return mask & ~LIVE(l, mask, UINT64_MAX);
 }

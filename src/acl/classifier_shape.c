@@ -30,7 +30,7 @@ enum {
 
 struct builder {
 	struct classifier *c;
-	bool ipv4;
+	const struct cls_side *side;
 	const struct cls_item *items;
 };
 
@@ -292,11 +292,12 @@ static struct cls_shape *build_chain(const struct builder *b, const uint16_t *pi
 	x->shape.n = n;
 	x->alike = true;
 	for (unsigned i = 1; i < n; i++)
-		x->alike = x->alike && cls_items_alike(&b->items[pick[0]], &b->items[pick[i]]);
+		x->alike = x->alike &&
+			   cls_items_alike(b->side, &b->items[pick[0]], &b->items[pick[i]]);
 	for (unsigned i = 0; i < leaves; i++) {
 		unsigned at = i * FILL;
 		struct cls_leaf *l =
-			cls_leaf_build(b->c, b->ipv4, b->items, pick + at, MIN(n - at, FILL));
+			cls_leaf_build(b->c, b->side, b->items, pick + at, MIN(n - at, FILL));
 		if (!l) {
 			cls_tree_free(b->c, &x->shape);
 			return NULL;
@@ -321,7 +322,7 @@ static struct cls_shape *build_table(const struct builder *b, const uint16_t *pi
 	for (unsigned i = 0; i < n; i++) {
 		if (!cls_table_fits(t, &b->items[pick[i]].form)) {
 			rest[n_rest++] = pick[i];
-		} else if (cls_table_insert(b->c, b->ipv4, t, &b->items[pick[i]], level + 1)) {
+		} else if (cls_table_insert(b->c, b->side, t, &b->items[pick[i]], level + 1)) {
 			cls_tree_free(b->c, &t->shape);
 			return NULL;
 		}
@@ -413,7 +414,8 @@ static unsigned majority(const struct builder *b, const uint16_t *pick, unsigned
 	for (unsigned i = 0; i < n; i++) {
 		if (!votes)
 			at = i;
-		votes += cls_items_alike(&b->items[pick[at]], &b->items[pick[i]]) ? 1 : -1U;
+		votes +=
+			cls_items_alike(b->side, &b->items[pick[at]], &b->items[pick[i]]) ? 1 : -1U;
 	}
 	return at;
 }
@@ -425,7 +427,7 @@ static struct cls_shape *build_rest(const struct builder *b, const uint16_t *pic
 	unsigned n_alike = 0, n_rest = 0, at = majority(b, pick, n);
 
 	for (unsigned i = 0; i < n; i++)
-		if (cls_items_alike(&b->items[pick[at]], &b->items[pick[i]]))
+		if (cls_items_alike(b->side, &b->items[pick[at]], &b->items[pick[i]]))
 			alike[n_alike++] = pick[i];
 		else
 			rest[n_rest++] = pick[i];
@@ -438,7 +440,7 @@ static struct cls_shape *build(const struct builder *b, const uint16_t *pick, un
 			       unsigned level)
 {
 	if (n <= CLS_LANES) {
-		struct cls_leaf *l = cls_leaf_build(b->c, b->ipv4, b->items, pick, n);
+		struct cls_leaf *l = cls_leaf_build(b->c, b->side, b->items, pick, n);
 		return l ? &l->shape : NULL;
 	}
 	if (level >= CLS_LEVEL_MAX)
@@ -459,10 +461,10 @@ static struct cls_shape *build(const struct builder *b, const uint16_t *pick, un
 	return build_rest(b, pick, n, level);
 }
 
-struct cls_shape *cls_shape_build(struct classifier *c, bool ipv4, const struct cls_item *items,
-				  unsigned n, unsigned level)
+struct cls_shape *cls_shape_build(struct classifier *c, const struct cls_side *side,
+				  const struct cls_item *items, unsigned n, unsigned level)
 {
-	const struct builder b = {c, ipv4, items};
+	const struct builder b = {c, side, items};
 	uint16_t pick[MOST];
 
 	for (unsigned i = 0; i < n; i++)

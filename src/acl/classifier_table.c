@@ -215,8 +215,8 @@ static int directory_grow(struct classifier *c, struct cls_table *t, uint64_t ha
  * Halves a full leaf where its hashes and the new one's first differ. 1: done, look again; 0: they
  * differ nowhere that a directory of this size can see; -ENOMEM.
  */
-static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cls_leaf *l,
-		 uint64_t hash)
+static int halve(struct classifier *c, const struct cls_side *side, struct cls_table *t,
+		 struct cls_leaf *l, uint64_t hash)
 {
 	struct cls_item items[CLS_LANES];
 	uint64_t hashes[CLS_LANES], of[2][CLS_LANES], differ = 0;
@@ -226,7 +226,7 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
 	struct cls_leaf *half[2] = {0};
 
 	for (unsigned i = 0; i < CLS_LANES; i++) {
-		cls_item_make(c, l->entry[i], ipv4, &items[i]);
+		cls_item_make(c, l->entry[i], side, &items[i]);
 		hashes[i] = hash_of(c, t, &items[i].form);
 		differ |= hashes[i] ^ hash;
 	}
@@ -245,7 +245,7 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
 	for (unsigned up = 0; !err && up < 2; up++) {
 		if (!n[up])
 			continue;
-		half[up] = cls_leaf_build(c, ipv4, items, pick[up], n[up]);
+		half[up] = cls_leaf_build(c, side, items, pick[up], n[up]);
 		if (half[up])
 			half[up]->shape.depth = (uint8_t)at;
 		else
@@ -277,12 +277,12 @@ static int halve(struct classifier *c, bool ipv4, struct cls_table *t, struct cl
  * The same for a shape of more entries, within the directory that there is: what was shaped when it
  * was smaller. Afterwards the shape has a deeper place, whether or not it could be halved.
  */
-static int halve_shape(struct classifier *c, bool ipv4, struct cls_table *t, struct cls_shape *s,
-		       uint64_t hash, unsigned level)
+static int halve_shape(struct classifier *c, const struct cls_side *side, struct cls_table *t,
+		       struct cls_shape *s, uint64_t hash, unsigned level)
 {
 	unsigned n, low = 0, depth = s->depth, at, slots = depth_of(directory_of(t, hash));
 	uint64_t differ = 0;
-	struct cls_item *items = cls_items_of(c, ipv4, s, NULL, &n);
+	struct cls_item *items = cls_items_of(c, side, s, NULL, &n);
 	struct cls_shape *half[2] = {NULL, NULL};
 
 	if (!items)
@@ -313,9 +313,9 @@ static int halve_shape(struct classifier *c, bool ipv4, struct cls_table *t, str
 		}
 	free(items);
 	if (!failed && low)
-		half[0] = cls_shape_build(c, ipv4, sorted, low, level);
+		half[0] = cls_shape_build(c, side, sorted, low, level);
 	if (!failed && low < n)
-		half[1] = cls_shape_build(c, ipv4, sorted + low, n - low, level);
+		half[1] = cls_shape_build(c, side, sorted + low, n - low, level);
 	free(sorted);
 	if (failed || (low && !half[0]) || (low < n && !half[1])) {
 		cls_tree_free(c, half[0]);
@@ -343,13 +343,13 @@ static bool wants_halving(const struct cls_directory *d, const struct cls_shape 
 	       s->depth < depth_of(d);
 }
 
-int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
+int cls_table_insert(struct classifier *c, const struct cls_side *side, struct cls_table *t,
 		     const struct cls_item *item, unsigned level)
 {
 	int err;
 
 	if (!cls_table_fits(t, &item->form)) {
-		err = cls_slot_insert(c, ipv4, &t->wide, item, level);
+		err = cls_slot_insert(c, side, &t->wide, item, level);
 		t->shape.n += !err;
 		return err;
 	}
@@ -359,20 +359,20 @@ int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
 		struct cls_shape *old = cls_slot_shape(d->slot[place_of(d, hash)]), *now = old;
 		unsigned depth = old ? old->depth : empty_depth(d, hash);
 		if (old && old->kind == CLS_LEAF && old->valid == UINT8_MAX) {
-			err = halve(c, ipv4, t, container_of(old, struct cls_leaf, shape), hash);
+			err = halve(c, side, t, container_of(old, struct cls_leaf, shape), hash);
 			if (err < 0)
 				return err;
 			if (err)
 				continue;
 		}
 		if (old && wants_halving(d, old)) {
-			err = halve_shape(c, ipv4, t, old, hash, level);
+			err = halve_shape(c, side, t, old, hash, level);
 			if (err)
 				return err;
 			continue;
 		}
 		/* A slot of our own: what it leads to may be in several. */
-		err = cls_slot_insert(c, ipv4, &now, item, level);
+		err = cls_slot_insert(c, side, &now, item, level);
 		if (err)
 			return err;
 		now->depth = (uint8_t)depth;
@@ -386,7 +386,7 @@ int cls_table_insert(struct classifier *c, bool ipv4, struct cls_table *t,
 	}
 }
 
-bool cls_table_remove(struct classifier *c, bool ipv4, struct cls_table *t,
+bool cls_table_remove(struct classifier *c, const struct cls_side *side, struct cls_table *t,
 		      const struct cls_item *item)
 {
 	bool found = false;
@@ -396,13 +396,13 @@ bool cls_table_remove(struct classifier *c, bool ipv4, struct cls_table *t,
 		struct cls_directory *d = directory_of(t, hash);
 		struct cls_shape *old = cls_slot_shape(d->slot[place_of(d, hash)]), *now = old;
 		if (old)
-			found = cls_slot_remove(c, ipv4, &now, item);
+			found = cls_slot_remove(c, side, &now, item);
 		if (now != old)
 			fill(t, hash, old->depth, now);
 	}
 	/* An entry that was there before the table is on the wide side, whatever it fits. */
 	if (!found && t->wide)
-		found = cls_slot_remove(c, ipv4, &t->wide, item);
+		found = cls_slot_remove(c, side, &t->wide, item);
 	t->shape.n -= found;
 	return found;
 }

@@ -21,12 +21,13 @@ enum {
 	WHOLE = 96, /* entries of a split that is shaped anew before it has others below */
 };
 
-void cls_item_make(const struct classifier *c, struct cls_node *e, bool ipv4, struct cls_item *out)
+void cls_item_make(const struct classifier *c, struct cls_node *e, const struct cls_side *side,
+		   struct cls_item *out)
 {
 	struct order_view v = order_view_take(&c->order);
 	out->entry = e;
 	out->rank = order_rank(&v, &e->order);
-	cls_form_make(&e->rule, ipv4, &out->form);
+	cls_form_make(&e->rule, side->ipv4, side->without, &out->form);
 }
 
 static uint64_t rank_of(const struct classifier *c, const struct cls_node *e)
@@ -37,10 +38,11 @@ static uint64_t rank_of(const struct classifier *c, const struct cls_node *e)
 
 /* --- leaves ---------------------------------------------------------------------------------- */
 
-void cls_leaf_set(struct cls_leaf *l, bool ipv4, unsigned lane, const struct cls_item *item)
+void cls_leaf_set(struct cls_leaf *l, const struct cls_side *side, unsigned lane,
+		  const struct cls_item *item)
 {
 	const struct cls_form *f = &item->form;
-	unsigned n = ipv4 ? 1 : 4;
+	unsigned n = side->ipv4 ? 1 : 4;
 
 	l->swild[lane] = f->swild;
 	l->dwild[lane] = f->dwild;
@@ -96,22 +98,22 @@ static void copy_lane(struct cls_leaf *to, unsigned lane, const struct cls_leaf 
 	to->shape.check |= (uint8_t)((from->shape.check >> at & 1) << lane);
 }
 
-struct cls_leaf *cls_leaf_build(struct classifier *c, bool ipv4, const struct cls_item *items,
-				const uint16_t *pick, unsigned n)
+struct cls_leaf *cls_leaf_build(struct classifier *c, const struct cls_side *side,
+				const struct cls_item *items, const uint16_t *pick, unsigned n)
 {
-	struct cls_leaf *l = cls_leaf_new(c, ipv4);
+	struct cls_leaf *l = cls_leaf_new(c, side);
 	if (!l)
 		return NULL;
 	for (unsigned i = 0; i < n; i++)
-		cls_leaf_set(l, ipv4, i, &items[pick[i]]);
+		cls_leaf_set(l, side, i, &items[pick[i]]);
 	return l;
 }
 
 /* The same leaf with one more; there is room. */
-static struct cls_leaf *leaf_with(struct classifier *c, bool ipv4, const struct cls_leaf *old,
-				  const struct cls_item *item)
+static struct cls_leaf *leaf_with(struct classifier *c, const struct cls_side *side,
+				  const struct cls_leaf *old, const struct cls_item *item)
 {
-	struct cls_leaf *l = cls_leaf_new(c, ipv4);
+	struct cls_leaf *l = cls_leaf_new(c, side);
 	unsigned lane = 0;
 	bool done = false;
 
@@ -123,13 +125,13 @@ static struct cls_leaf *leaf_with(struct classifier *c, bool ipv4, const struct 
 	for (unsigned rest = old->shape.valid; rest; rest &= rest - 1) {
 		unsigned at = (unsigned)__builtin_ctz(rest);
 		if (!done && item->rank < rank_of(c, old->entry[at])) {
-			cls_leaf_set(l, ipv4, lane++, item);
+			cls_leaf_set(l, side, lane++, item);
 			done = true;
 		}
 		copy_lane(l, lane++, old, at);
 	}
 	if (!done)
-		cls_leaf_set(l, ipv4, lane, item);
+		cls_leaf_set(l, side, lane, item);
 	return l;
 }
 
@@ -193,8 +195,8 @@ static int by_rank(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape *s,
-			      const struct cls_item *more, unsigned *n)
+struct cls_item *cls_items_of(struct classifier *c, const struct cls_side *side,
+			      struct cls_shape *s, const struct cls_item *more, unsigned *n)
 {
 	struct gathering g = {.c = c};
 	struct cls_item *items = NULL;
@@ -213,7 +215,7 @@ struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape 
 				items[count++] = *more;
 				placed = true;
 			}
-			cls_item_make(c, g.found[i].entry, ipv4, &items[count++]);
+			cls_item_make(c, g.found[i].entry, side, &items[count++]);
 		}
 		if (more && !placed)
 			items[count++] = *more;
@@ -224,13 +226,13 @@ struct cls_item *cls_items_of(struct classifier *c, bool ipv4, struct cls_shape 
 }
 
 /* Shapes what is below the slot anew, with one more entry. */
-static int reshape(struct classifier *c, bool ipv4, struct cls_shape **slot,
+static int reshape(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		   const struct cls_item *item, unsigned level)
 {
 	struct cls_shape *old = *slot;
 	unsigned n;
-	struct cls_item *items = cls_items_of(c, ipv4, old, item, &n);
-	struct cls_shape *s = items ? cls_shape_build(c, ipv4, items, n, level) : NULL;
+	struct cls_item *items = cls_items_of(c, side, old, item, &n);
+	struct cls_shape *s = items ? cls_shape_build(c, side, items, n, level) : NULL;
 
 	free(items);
 	if (!s)
@@ -241,9 +243,9 @@ static int reshape(struct classifier *c, bool ipv4, struct cls_shape **slot,
 	return 0;
 }
 
-bool cls_items_alike(const struct cls_item *a, const struct cls_item *b)
+bool cls_items_alike(const struct cls_side *side, const struct cls_item *a,
+		     const struct cls_item *b)
 {
-	const struct cls_packed *p = &a->entry->rule, *q = &b->entry->rule;
 	const struct cls_form *f = &a->form, *g = &b->form;
 
 	if (f->check != g->check || f->port_lo != g->port_lo || f->port_hi != g->port_hi ||
@@ -251,8 +253,7 @@ bool cls_items_alike(const struct cls_item *a, const struct cls_item *b)
 	    memcmp(f->value, g->value, sizeof(f->value)) ||
 	    memcmp(f->mask, g->mask, sizeof(f->mask)))
 		return false;
-	return !f->check || (p->family == q->family && p->n == q->n && p->words == q->words &&
-			     !memcmp(p->word, q->word, p->words * sizeof(p->word[0])));
+	return !f->check || cls_packed_alike(&a->entry->rule, &b->entry->rule, side->without);
 }
 
 /* --- splits ---------------------------------------------------------------------------------- */
@@ -272,7 +273,7 @@ struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form 
 	return w;
 }
 
-static bool split_remove(struct classifier *c, bool ipv4, struct cls_split *s,
+static bool split_remove(struct classifier *c, const struct cls_side *side, struct cls_split *s,
 			 const struct cls_item *item)
 {
 	struct cls_ways w = cls_split_ways(s, &item->form);
@@ -280,20 +281,20 @@ static bool split_remove(struct classifier *c, bool ipv4, struct cls_split *s,
 	bool found = false;
 
 	if (w.wide)
-		return s->wide && cls_slot_remove(c, ipv4, &s->wide, item);
+		return s->wide && cls_slot_remove(c, side, &s->wide, item);
 	do {
 		struct cls_shape **slot = &s->slot[w.base | sub];
-		if (*slot && cls_slot_remove(c, ipv4, slot, item))
+		if (*slot && cls_slot_remove(c, side, slot, item))
 			found = true;
 	} while ((sub = (sub - w.open) & w.open));
 	if (!found && !s->built && s->wide)
-		found = cls_slot_remove(c, ipv4, &s->wide, item);
+		found = cls_slot_remove(c, side, &s->wide, item);
 	return found;
 }
 
 /* Is an item what all entries of a chain are? */
-static bool alike_to(const struct classifier *c, bool ipv4, const struct cls_chain *x,
-		     const struct cls_item *item)
+static bool alike_to(const struct classifier *c, const struct cls_side *side,
+		     const struct cls_chain *x, const struct cls_item *item)
 {
 	unsigned at = 0;
 	struct cls_item one;
@@ -301,8 +302,8 @@ static bool alike_to(const struct classifier *c, bool ipv4, const struct cls_cha
 	while (!x->link[at].leaf)
 		at++;
 	cls_item_make(c, x->link[at].leaf->entry[__builtin_ctz(x->link[at].leaf->shape.valid)],
-		      ipv4, &one);
-	return x->alike && cls_items_alike(&one, item);
+		      side, &one);
+	return x->alike && cls_items_alike(side, &one, item);
 }
 
 /* Would an entry make a shape below a small split that is better made together with the split? */
@@ -321,7 +322,7 @@ static bool split_overflows(const struct cls_split *s, const struct cls_item *it
 	return false;
 }
 
-static int split_insert(struct classifier *c, bool ipv4, struct cls_split *s,
+static int split_insert(struct classifier *c, const struct cls_side *side, struct cls_split *s,
 			const struct cls_item *item, unsigned level)
 {
 	struct cls_ways w = cls_split_ways(s, &item->form);
@@ -329,17 +330,17 @@ static int split_insert(struct classifier *c, bool ipv4, struct cls_split *s,
 	int err;
 
 	if (!s->built && s->wide && s->wide->kind == CLS_CHAIN &&
-	    alike_to(c, ipv4, container_of(s->wide, struct cls_chain, shape), item))
+	    alike_to(c, side, container_of(s->wide, struct cls_chain, shape), item))
 		w.wide = true;
 	if (w.wide) {
-		err = cls_slot_insert(c, ipv4, &s->wide, item, level);
+		err = cls_slot_insert(c, side, &s->wide, item, level);
 		s->shape.n += !err;
 		return err;
 	}
 	do {
-		err = cls_slot_insert(c, ipv4, &s->slot[w.base | sub], item, level);
+		err = cls_slot_insert(c, side, &s->slot[w.base | sub], item, level);
 		if (err) {
-			split_remove(c, ipv4, s, item);
+			split_remove(c, side, s, item);
 			return err;
 		}
 	} while ((sub = (sub - w.open) & w.open));
@@ -401,12 +402,12 @@ static struct cls_chain *chain_copy(struct classifier *c, const struct cls_chain
 }
 
 /* A full leaf and one more entry become two leaves. */
-static int chain_split(struct classifier *c, bool ipv4, struct cls_shape **slot, unsigned at,
-		       const struct cls_item *item)
+static int chain_split(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
+		       unsigned at, const struct cls_item *item)
 {
 	struct cls_chain *old = container_of(*slot, struct cls_chain, shape);
 	struct cls_leaf *full = old->link[at].leaf;
-	struct cls_leaf *half[2] = {cls_leaf_new(c, ipv4), cls_leaf_new(c, ipv4)};
+	struct cls_leaf *half[2] = {cls_leaf_new(c, side), cls_leaf_new(c, side)};
 	struct cls_chain *x = chain_copy(c, old, &at);
 
 	if (!half[0] || !half[1] || !x) {
@@ -422,7 +423,7 @@ static int chain_split(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		struct cls_leaf *l = half[i >= left];
 		unsigned lane = i >= left ? i - left : i;
 		if (!done && (k == CLS_LANES || item->rank < rank_of(c, full->entry[k]))) {
-			cls_leaf_set(l, ipv4, lane, item);
+			cls_leaf_set(l, side, lane, item);
 			done = true;
 		} else {
 			copy_lane(l, lane, full, k++);
@@ -441,7 +442,8 @@ static int chain_split(struct classifier *c, bool ipv4, struct cls_shape **slot,
  * A chain too long to be shaped anew: what comes from now on may fit a table, if a sample of what
  * is there says so. The chain stays, as its wide side.
  */
-static int chain_put_aside(struct classifier *c, bool ipv4, struct cls_shape **slot)
+static int chain_put_aside(struct classifier *c, const struct cls_side *side,
+			   struct cls_shape **slot)
 {
 	struct cls_chain *x = container_of(*slot, struct cls_chain, shape);
 	unsigned step = MAX(x->n_leaves / (CLS_GATHER_MAX / CLS_LANES), 1), n = 0;
@@ -452,7 +454,7 @@ static int chain_put_aside(struct classifier *c, bool ipv4, struct cls_shape **s
 	for (unsigned i = 0; i < x->n_leaves && n + CLS_LANES <= CLS_GATHER_MAX; i += step)
 		for (unsigned rest = x->link[i].leaf ? x->link[i].leaf->shape.valid : 0; rest;
 		     rest &= rest - 1)
-			cls_item_make(c, x->link[i].leaf->entry[__builtin_ctz(rest)], ipv4,
+			cls_item_make(c, x->link[i].leaf->entry[__builtin_ctz(rest)], side,
 				      &items[n++]);
 	struct cls_table choice = {0};
 	bool good = cls_table_choose(items, n, &choice) * 2 >= n;
@@ -473,7 +475,7 @@ static int chain_put_aside(struct classifier *c, bool ipv4, struct cls_shape **s
 }
 
 /* What is not like the others of a long chain gets a place beside it. */
-static int chain_leave(struct classifier *c, bool ipv4, struct cls_shape **slot,
+static int chain_leave(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		       const struct cls_item *item, unsigned level)
 {
 	struct cls_split *s = cls_shape_new(c, CLS_SPLIT, sizeof(*s) + sizeof(s->slot[0]));
@@ -484,12 +486,12 @@ static int chain_leave(struct classifier *c, bool ipv4, struct cls_shape **slot,
 	s->shape.n = s->wide->n;
 	s->shape.depth = s->wide->depth;
 	cls_publish(slot, &s->shape);
-	int err = cls_slot_insert(c, ipv4, &s->slot[0], item, level + 1);
+	int err = cls_slot_insert(c, side, &s->slot[0], item, level + 1);
 	s->shape.n += !err;
 	return err;
 }
 
-static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
+static int chain_insert(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 			const struct cls_item *item, unsigned level)
 {
 	struct cls_chain *x = container_of(*slot, struct cls_chain, shape);
@@ -497,17 +499,17 @@ static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot
 
 	if (n >= 2 * CLS_LANES && !(n & (n - 1))) {
 		if (n <= CLS_GATHER_MAX)
-			return reshape(c, ipv4, slot, item, level);
+			return reshape(c, side, slot, item, level);
 		if (level < CLS_LEVEL_MAX) {
-			int err = chain_put_aside(c, ipv4, slot);
+			int err = chain_put_aside(c, side, slot);
 			if (err || *slot != &x->shape)
-				return err ? err : cls_slot_insert(c, ipv4, slot, item, level);
+				return err ? err : cls_slot_insert(c, side, slot, item, level);
 		}
 	}
-	bool alike = alike_to(c, ipv4, x, item);
+	bool alike = alike_to(c, side, x, item);
 	if (x->alike && !alike && n > 2 * CLS_LANES && level < CLS_LEVEL_MAX)
-		return n > CLS_GATHER_MAX ? chain_leave(c, ipv4, slot, item, level)
-					  : reshape(c, ipv4, slot, item, level);
+		return n > CLS_GATHER_MAX ? chain_leave(c, side, slot, item, level)
+					  : reshape(c, side, slot, item, level);
 	if (!alike && n > c->config.max_chain) {
 		c->refused++;
 		return -E2BIG;
@@ -517,8 +519,8 @@ static int chain_insert(struct classifier *c, bool ipv4, struct cls_shape **slot
 	unsigned at = chain_find(c, x, item->rank);
 	struct cls_leaf *old = x->link[at].leaf;
 	if (leaf_full(old))
-		return chain_split(c, ipv4, slot, at, item);
-	struct cls_leaf *l = leaf_with(c, ipv4, old, item);
+		return chain_split(c, side, slot, at, item);
+	struct cls_leaf *l = leaf_with(c, side, old, item);
 	if (!l)
 		return -ENOMEM;
 	/* Before the leaf has the entry. */
@@ -550,7 +552,7 @@ static bool chain_remove(struct classifier *c, struct cls_chain *x, const struct
 
 /* --- any shape ------------------------------------------------------------------------------- */
 
-int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
+int cls_slot_insert(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		    const struct cls_item *item, unsigned level)
 {
 	struct cls_shape *s = *slot;
@@ -558,7 +560,7 @@ int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 	struct cls_leaf *l;
 
 	if (!s) {
-		l = cls_leaf_build(c, ipv4, item, &first, 1);
+		l = cls_leaf_build(c, side, item, &first, 1);
 		if (!l)
 			return -ENOMEM;
 		cls_publish(slot, &l->shape);
@@ -568,8 +570,8 @@ int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 	case CLS_LEAF:
 		l = container_of(s, struct cls_leaf, shape);
 		if (leaf_full(l))
-			return reshape(c, ipv4, slot, item, level);
-		l = leaf_with(c, ipv4, l, item);
+			return reshape(c, side, slot, item, level);
+		l = leaf_with(c, side, l, item);
 		if (!l)
 			return -ENOMEM;
 		cls_publish(slot, &l->shape);
@@ -579,21 +581,21 @@ int cls_slot_insert(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		struct cls_split *x = container_of(s, struct cls_split, shape);
 		if (x->built && s->n < CLS_GATHER_MAX &&
 		    (s->n + 1 > GROWN * x->built || split_overflows(x, item)))
-			return reshape(c, ipv4, slot, item, level);
-		return split_insert(c, ipv4, x, item, level + 1);
+			return reshape(c, side, slot, item, level);
+		return split_insert(c, side, x, item, level + 1);
 	}
 	case CLS_TABLE:
-		return cls_table_insert(c, ipv4, container_of(s, struct cls_table, shape), item,
+		return cls_table_insert(c, side, container_of(s, struct cls_table, shape), item,
 					level + 1);
 	case CLS_CHAIN:
-		return chain_insert(c, ipv4, slot, item, level);
+		return chain_insert(c, side, slot, item, level);
 	case CLS_DIRECTORY:
 		break;
 	}
 	return -EINVAL;
 }
 
-bool cls_slot_remove(struct classifier *c, bool ipv4, struct cls_shape **slot,
+bool cls_slot_remove(struct classifier *c, const struct cls_side *side, struct cls_shape **slot,
 		     const struct cls_item *item)
 {
 	struct cls_shape *s = *slot;
@@ -605,12 +607,12 @@ bool cls_slot_remove(struct classifier *c, bool ipv4, struct cls_shape **slot,
 		empty = !s->valid;
 		break;
 	case CLS_SPLIT:
-		found = split_remove(c, ipv4, container_of(s, struct cls_split, shape), item);
+		found = split_remove(c, side, container_of(s, struct cls_split, shape), item);
 		s->n -= found;
 		empty = !s->n;
 		break;
 	case CLS_TABLE:
-		found = cls_table_remove(c, ipv4, container_of(s, struct cls_table, shape), item);
+		found = cls_table_remove(c, side, container_of(s, struct cls_table, shape), item);
 		empty = !s->n;
 		break;
 	case CLS_CHAIN:

@@ -50,7 +50,7 @@ static void own_insert(struct acl_link *link)
 		/* Markers of links that are gone may be gone too. */
 		if (o->to != UINT64_MAX)
 			continue;
-		if (!classifier_before(ctx->table.plane[0], o->start[0], link->start[0]))
+		if (!classifier_before(ctx->table.cls, o->start, link->start))
 			break;
 		after = &o->next_own;
 	}
@@ -107,15 +107,11 @@ void acl_link_commit_del(struct acl_link *link)
 
 /* --- links ---------------------------------------------------------------------------------- */
 
-void acl_link_end(const struct acl_link *link, struct cls_entry *next[PLANES])
+struct cls_entry *acl_link_end(const struct acl_link *link)
 {
 	const struct list *l = link->in_ctx.next;
 
-	if (l == &link->ctx->links)
-		memset(next, 0, PLANES * sizeof(next[0]));
-	else
-		memcpy(next, container_of(l, struct acl_link, in_ctx)->start,
-		       PLANES * sizeof(next[0]));
+	return l == &link->ctx->links ? NULL : container_of(l, struct acl_link, in_ctx)->start;
 }
 
 static uint32_t context_limit(const struct tamis_acl_context *ctx)
@@ -142,7 +138,7 @@ static int link_add(struct tamis_acl_context *ctx, struct acl *acl, struct list 
 {
 	struct tamis_acls *a = ctx->acls;
 	struct acl_link *link = calloc(1, sizeof(*link));
-	struct cls_entry *next[PLANES];
+	struct cls_entry *next;
 	int err = -ENOMEM;
 
 	if (!link)
@@ -161,10 +157,10 @@ static int link_add(struct tamis_acl_context *ctx, struct acl *acl, struct list 
 	list_insert(&link->in_ctx, before);
 	list_insert(&link->in_acl, &acl->links);
 	link_count(link, 1);
-	acl_link_end(link, next);
+	next = acl_link_end(link);
 	err = acl_table_touch(a, &ctx->table);
-	for (unsigned p = 0; !err && p < PLANES; p++)
-		err = classifier_insert(ctx->table.plane[p], next[p], NULL, NULL, &link->start[p]);
+	if (!err)
+		err = classifier_insert(ctx->table.cls, next, NULL, NULL, &link->start);
 	if (!err && !fused) {
 		own_insert(link);
 		return 0;
@@ -203,13 +199,11 @@ static int link_delete(struct acl_link *link)
 		struct acl_place *p =
 			acl_place_take(container_of(l, struct acl_entry, in_acl), link);
 
-		for (unsigned k = 0; k < PLANES; k++)
-			classifier_delete(ctx->table.plane[k], p->at[k]);
+		classifier_delete(ctx->table.cls, p->at);
 		p->next = link->removed;
 		link->removed = p;
 	}
-	for (unsigned k = 0; k < PLANES; k++)
-		classifier_delete(ctx->table.plane[k], link->start[k]);
+	classifier_delete(ctx->table.cls, link->start);
 	version_set(&link->to, a->version + 1);
 	list_take(&link->in_acl);
 	list_take(&link->in_ctx);

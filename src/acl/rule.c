@@ -119,6 +119,12 @@ static bool holds(const struct cond *c, const struct cls_key *k)
 	return true;
 }
 
+/* Is the condition on one of these fields, of the first eight? */
+static bool passed_over(const struct cond *c, uint8_t without)
+{
+	return c->field < 8 && without >> c->field & 1;
+}
+
 bool cls_packed_matches(const struct cls_packed *p, const struct cls_key *k)
 {
 	const uint32_t *at = p->word;
@@ -128,10 +134,44 @@ bool cls_packed_matches(const struct cls_packed *p, const struct cls_key *k)
 		return false;
 	for (unsigned i = 0; i < p->n; i++) {
 		at = unpack(at, &c);
+		if (passed_over(&c, k->without))
+			continue;
 		if (!(k->has >> c.field & 1) || holds(&c, k) == !!(c.flags & NEGATED))
 			return false;
 	}
 	return true;
+}
+
+/* The next condition that is not passed over, of *left; false at the end. */
+static bool next_asked(const uint32_t **at, unsigned *left, uint8_t without, struct cond *c)
+{
+	while (*left) {
+		--*left;
+		*at = unpack(*at, c);
+		if (!passed_over(c, without))
+			return true;
+	}
+	return false;
+}
+
+bool cls_packed_alike(const struct cls_packed *p, const struct cls_packed *q, uint8_t without)
+{
+	const uint32_t *a = p->word, *b = q->word;
+	unsigned left_a = p->n, left_b = q->n;
+	struct cond x, y;
+
+	if (p->family != q->family)
+		return false;
+	for (;;) {
+		bool more = next_asked(&a, &left_a, without, &x);
+		if (more != next_asked(&b, &left_b, without, &y))
+			return false;
+		if (!more)
+			return true;
+		if (x.field != y.field || x.flags != y.flags || x.n != y.n ||
+		    memcmp(x.a, y.a, 2 * x.n * sizeof(*x.a)))
+			return false;
+	}
 }
 
 /* --- forms --------------------------------------------------------------------------------- */
@@ -223,7 +263,7 @@ static void form_add(struct cls_form *f, const struct cond *c, bool ipv4)
 	}
 }
 
-void cls_form_make(const struct cls_packed *p, bool ipv4, struct cls_form *out)
+void cls_form_make(const struct cls_packed *p, bool ipv4, uint8_t without, struct cls_form *out)
 {
 	const uint32_t *at = p->word;
 	bool addresses = false;
@@ -233,6 +273,8 @@ void cls_form_make(const struct cls_packed *p, bool ipv4, struct cls_form *out)
 		.port_hi = UINT32_MAX, .swild = ipv4 ? 32 : 128, .dwild = ipv4 ? 32 : 128};
 	for (unsigned i = 0; i < p->n; i++) {
 		at = unpack(at, &c);
+		if (passed_over(&c, without))
+			continue;
 		addresses = addresses || is_address(c.field);
 		if (c.field < 8)
 			out->need |= (uint8_t)(1 << c.field);

@@ -23,12 +23,13 @@ struct cls_place {
 extern const struct cls_place cls_places[CLS_FIELD_KINDS];
 
 struct cls_packed {
-	uint8_t family : 2;
-	uint8_t root4 : 3, root6 : 3; /* the classifier's */
-	uint8_t n;		      /* conditions */
-	uint16_t words : 15, changed : 1;
+	uint32_t family : 2;
+	uint32_t n : 6; /* conditions */
+	uint32_t words : 9;
+	uint32_t roots : 12, changed : 1; /* the classifier's; three bits a side */
 	uint32_t word[];
 };
+_Static_assert(CLS_CONDS_MAX < 1 << 6 && CLS_CONDS_MAX * 9 < 1 << 9, "n and words have room");
 
 struct cls_form {
 	uint32_t value[CLS_WORDS], mask[CLS_WORDS]; /* bits that every key of the rule has */
@@ -46,7 +47,12 @@ int cls_rule_check(const struct cls_rule *r);
 unsigned cls_rule_words(const struct cls_rule *r);
 void cls_rule_pack(const struct cls_rule *r, struct cls_packed *out);
 bool cls_packed_matches(const struct cls_packed *p, const struct cls_key *k);
-/* The form among rules for IPv4, or among those for everything else. */
-void cls_form_make(const struct cls_packed *p, bool ipv4, struct cls_form *out);
+/*
+ * The form among rules for IPv4, or among those for everything else; bits of `without` are of the
+ * first eight fields, whose conditions are passed over.
+ */
+void cls_form_make(const struct cls_packed *p, bool ipv4, uint8_t without, struct cls_form *out);
+/* The same conditions, but for those. */
+bool cls_packed_alike(const struct cls_packed *p, const struct cls_packed *q, uint8_t without);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table: pairs of classifiers, and where entries stand in them; see acl_int.h. */
+/* table: classifiers, and where entries stand in them; see acl_int.h. */
 #include <stdlib.h>
 
 #include "acl/acl_int.h"
@@ -11,23 +11,17 @@ int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind
 					   .version = &a->version,
 					   .max_chain = a->config.max_overlap,
 					   .max_places = a->config.max_places,
+					   .without = kind == ACL_IP ? ACL_WITHOUT : 0,
 					   .release = acl_entry_released,
 					   .ctx = a};
-	int err = classifier_new(&config, &t->plane[PLANE_WHOLE]);
 
-	if (!err && kind == ACL_IP)
-		err = classifier_new(&config, &t->plane[PLANE_FRAGMENT]);
-	if (err)
-		acl_table_release(t);
-	return err;
+	return classifier_new(&config, &t->cls);
 }
 
 void acl_table_release(struct acl_table *t)
 {
-	for (unsigned p = 0; p < PLANES; p++) {
-		classifier_free(t->plane[p]);
-		t->plane[p] = NULL;
-	}
+	classifier_free(t->cls);
+	t->cls = NULL;
 }
 
 struct acl_table *acl_place_table(const struct acl_place *p)
@@ -35,7 +29,7 @@ struct acl_table *acl_place_table(const struct acl_place *p)
 	return p->link ? &p->link->ctx->table : p->entry->acl->table;
 }
 
-int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *const next[PLANES])
+int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next)
 {
 	struct acl_place *place = calloc(1, sizeof(*place));
 	struct cls_cond conds[RULE_CONDS_MAX];
@@ -47,18 +41,16 @@ int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *
 	struct acl_table *t = acl_place_table(place);
 	int err = acl_table_touch(e->acl->acls, t);
 
-	for (unsigned p = 0; !err && p < PLANES && t->plane[p]; p++) {
-		bool any = acl_rule_conds(&e->rule, e->acl->kind, p, conds, &rule);
-
-		err = classifier_insert(t->plane[p], next[p], any ? &rule : NULL, e, &place->at[p]);
-		if (!err)
-			e->refs++;
-	}
-	if (err)
+	acl_rule_conds(&e->rule, e->acl->kind, conds, &rule);
+	if (!err)
+		err = classifier_insert(t->cls, next, &rule, e, &place->at);
+	if (err) {
 		free(place);
-	else
-		e->places = place;
-	return err;
+		return err;
+	}
+	e->refs++;
+	e->places = place;
+	return 0;
 }
 
 struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link)
@@ -84,7 +76,6 @@ struct acl_place *acl_place_take(struct acl_entry *e, const struct acl_link *lin
 
 int acl_table_make(struct acl *acl)
 {
-	static struct cls_entry *const at_end[PLANES];
 	struct tamis_acls *a = acl->acls;
 
 	if (acl->table)
@@ -101,6 +92,6 @@ int acl_table_make(struct acl *acl)
 	}
 	acl->table = t;
 	for (struct list *l = acl->entries.next; !err && l != &acl->entries; l = l->next)
-		err = acl_place_add(container_of(l, struct acl_entry, in_acl), NULL, at_end);
+		err = acl_place_add(container_of(l, struct acl_entry, in_acl), NULL, NULL);
 	return err;
 }

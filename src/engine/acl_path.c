@@ -43,7 +43,7 @@ struct acl_path {
 	struct list bound; /* interfaces that have something bound */
 	uint64_t lost;
 	struct ct_burst flows;
-	struct acl_keys keys;
+	struct cls_key keys[BURST_MAX];
 	struct tamis_acl_hit hits[BURST_MAX];
 };
 
@@ -282,10 +282,10 @@ static burst_mask macip_run(const struct visit *v, burst_mask mask)
 
 		if (!family || !mac || !ip)
 			continue;
-		macip_key_set(&p->keys.key[i], family, mac, ip);
+		macip_key_set(&p->keys[i], family, mac, ip);
 		known |= UINT64_C(1) << i;
 	}
-	known = macip_lookup(p->acls, f->macip, p->keys.key, known, p->hits);
+	known = macip_lookup(p->acls, f->macip, p->keys, known, p->hits);
 	burst_foreach (known, i) {
 		hit_count(p, b, i);
 		tell_entry(v, i, true);
@@ -308,7 +308,7 @@ static bool ethertype_listed(const struct face *f, uint16_t type)
 	return !f->n_ethertypes;
 }
 
-static void key_fill(const struct burst *b, unsigned i, bool fragments, struct acl_keys *keys)
+static void key_fill(const struct burst *b, unsigned i, bool fragments, struct cls_key *key)
 {
 	bool v4 = b->has[HAS_IPV4] >> i & 1;
 	enum burst_has icmp = v4 ? HAS_ICMP : HAS_ICMPV6;
@@ -342,7 +342,7 @@ static void key_fill(const struct burst *b, unsigned i, bool fragments, struct a
 		}
 		break;
 	}
-	acl_key_set(keys, i, &k, fragments);
+	acl_key_set(key, &k, fragments);
 }
 
 /* Packets of flows that began here. */
@@ -390,8 +390,8 @@ static burst_mask face_run(const struct visit *v, struct face *f, burst_mask mas
 	unsigned i;
 
 	burst_foreach (mask, i)
-		key_fill(b, i, fragments, &p->keys);
-	hit = acl_lookup(f->ctx, &p->keys, mask, p->hits);
+		key_fill(b, i, fragments, &p->keys[i]);
+	hit = acl_lookup(f->ctx, p->keys, mask, p->hits);
 	burst_foreach (hit, i) {
 		enum tamis_acl_action action = p->hits[i].action;
 		burst_mask bit = UINT64_C(1) << i;
