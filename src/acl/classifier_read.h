@@ -193,13 +193,16 @@ static inline ALWAYS_INLINE void scan_leaves(struct cls_lookup *l, const cls_spo
 			   lanes[k], hit[k] % CLS_BURST);
 }
 
-/* From each shape that is no leaf down to leaves. */
-static inline ALWAYS_INLINE void descend(struct cls_lookup *l, struct cls_spots *to, bool large,
-					 bool ipv4)
+/* One step down from the shapes that are no leaves, from one of them on, and from those that this
+ * adds. Wide sides are put aside: returns how many. */
+static inline ALWAYS_INLINE unsigned descend(struct cls_lookup *l, unsigned from,
+					     struct cls_spots *to, cls_spot *wides, bool large,
+					     bool ipv4)
 {
 	const struct cls_key *keys = l->keys;
+	unsigned n = 0;
 
-	for (unsigned k = 0; k < to->n_others; k++) {
+	for (unsigned k = from; k < to->n_others; k++) {
 		const struct cls_shape *s = spot_shape(to->others[k]), *wide, *next;
 		unsigned i = to->others[k] % CLS_BURST;
 		bool room = k < CLS_STEPS;
@@ -216,8 +219,10 @@ static inline ALWAYS_INLINE void descend(struct cls_lookup *l, struct cls_spots 
 			continue;
 		}
 		reach(to, next, i, large, ipv4);
-		reach(to, wide, i, large, ipv4);
+		wides[n] = (cls_spot)wide | i;
+		n += wide != NULL;
 	}
+	return n;
 }
 
 #ifndef PREPARE
@@ -287,11 +292,17 @@ static inline ALWAYS_INLINE void visit(struct cls_lookup *l, const struct prospe
 				       unsigned n, bool large, bool ipv4)
 {
 	cls_spot leaves[CLS_FRONTIER + CLS_LANES], others[CLS_FRONTIER + CLS_LANES];
+	cls_spot wides[CLS_STEPS + 1];
 	struct cls_spots to = {leaves, others, 0, 0};
+	unsigned n_wides, done = 0;
 
 	for (unsigned r = 0; r < n; r++)
 		ROOT(l, roots[r].root, roots[r].live, &to, large, ipv4);
-	descend(l, &to, large, ipv4);
+	while ((n_wides = descend(l, done, &to, wides, large, ipv4))) {
+		done = to.n_others;
+		for (unsigned k = 0; k < n_wides; k++)
+			reach(&to, spot_shape(wides[k]), wides[k] % CLS_BURST, large, ipv4);
+	}
 	scan_leaves(l, leaves, to.n_leaves, large, ipv4);
 }
 

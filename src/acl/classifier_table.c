@@ -19,7 +19,7 @@
 enum {
 	DIRECTORY_MIN = 8,
 	DEPTH_MAX = 28, /* of a leaf */
-	FIRST_BITS = 4, /* of a new directory */
+	FIRST_BITS = 6, /* of a new directory */
 	SPARE_BITS = 2, /* a directory looks at more than its leaves need: for the tags */
 };
 
