@@ -512,8 +512,10 @@ static int set_exchange(struct publish *p)
 static int set_put(struct publish *p)
 {
 	bool same;
-	int err;
+	int err = strbuf_error(&p->type);
 
+	if (err)
+		return err;
 	if (!is_published(p))
 		return set_create(p);
 	err = change_set_is(&p->target, strbuf_str(&p->type), p->interval, p->timed,
