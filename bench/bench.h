@@ -71,6 +71,8 @@ void bench_interval_map(void);
 void bench_concat(void);
 void bench_port(void);
 void bench_acl(const char *set); /* of classbench.h */
+void bench_acl_six(void);
+void bench_acl_million(void);
 void bench_overlap(void);
 void bench_context(void);
 void bench_eval_linear(void);

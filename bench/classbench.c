@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/vec.h"
+#include "bench.h"
 
 static gzFile open_file(const char *kind, const char *name)
 {
@@ -96,6 +97,51 @@ bool cb_load(const char *name, struct cb_set *out)
 	out->rules = rules.items;
 	out->keys = keys.items;
 	return rules.n && keys.n;
+}
+
+void cb_six(uint32_t address, uint32_t out[4])
+{
+	uint64_t seed = address, id = bench_random(&seed);
+
+	out[0] = 0x20010db8;
+	out[1] = address ^ 0x5bd1e995;
+	out[2] = (uint32_t)(id >> 32);
+	out[3] = (uint32_t)id;
+}
+
+static uint32_t prefix_mask(unsigned len)
+{
+	return len ? UINT32_MAX << (32 - len) : 0;
+}
+
+bool cb_load_copies(const char *name, unsigned copies, struct cb_set *out)
+{
+	uint64_t seed = 5;
+
+	if (!cb_load(name, out))
+		return false;
+	unsigned n = out->n;
+	uint32_t *change = calloc(2 * copies, sizeof(*change));
+	out->rules = realloc(out->rules, (size_t)n * copies * sizeof(*out->rules));
+	if (!out->rules || !change)
+		abort();
+	for (unsigned c = 0; c < 2 * copies; c++)
+		change[c] = (uint32_t)bench_random(&seed);
+	for (unsigned i = n * copies; i-- > 0;) {
+		const uint32_t *x = &change[i / n * 2];
+		struct cb_rule r = out->rules[i % n];
+		r.saddr ^= x[0] & prefix_mask(r.slen);
+		r.daddr ^= x[1] & prefix_mask(r.dlen);
+		out->rules[i] = r;
+	}
+	for (unsigned i = 0; i < out->n_keys; i++) {
+		const uint32_t *x = &change[bench_random(&seed) % copies * 2];
+		out->keys[i].saddr ^= x[0];
+		out->keys[i].daddr ^= x[1];
+	}
+	out->n = n * copies;
+	free(change);
+	return true;
 }
 
 void cb_free(struct cb_set *s)

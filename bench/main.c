@@ -31,6 +31,7 @@ static const struct noun {
 	{"eval", "linear", bench_eval_linear}, {"eval", "few", bench_eval_few},
 	{"eval", "names", bench_eval_names},   {"eval", "change", bench_eval_change},
 	{"acl", "context", bench_context},     {"acl", "overlap", bench_overlap},
+	{"acl", "six", bench_acl_six},	       {"acl", "million", bench_acl_million},
 };
 
 /* Of group "acl": sets of classbench.h. */

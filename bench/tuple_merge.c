@@ -14,8 +14,14 @@
 
 enum { LIMIT = 40, BUCKETS_MIN = 256 };
 
+/* Both addresses of IPv6, source first. */
+struct six {
+	uint32_t a[2][4];
+};
+
 struct item {
 	const struct cb_rule *rule;
+	struct six *six; /* or NULL */
 	uint32_t rank;
 	struct item *next;
 };
@@ -31,6 +37,8 @@ struct handle {
 	unsigned n;
 	struct table *tables; /* by best */
 	struct cb_key *keys;
+	bool wide;
+	struct six *wide_keys;
 	size_t bytes;
 };
 
@@ -39,11 +47,46 @@ static uint32_t cut(uint32_t address, unsigned len)
 	return len ? address >> (32 - len) : 0;
 }
 
+/* Words of two addresses above their lengths, mixed. */
+static uint32_t place_six(const struct table *t, const struct six *x)
+{
+	uint64_t h = 0;
+	for (unsigned k = 0; k < 2; k++) {
+		unsigned len = cb_six_len(k ? t->dlen : t->slen);
+		for (unsigned i = 0; i < 4; i++, len -= MIN(len, 32)) {
+			h = (h ^ (x->a[k][i] &
+				  (uint32_t)(UINT64_C(0xffffffff00000000) >> MIN(len, 32)))) *
+			    0x9e3779b97f4a7c15;
+			h ^= h >> 32;
+		}
+	}
+	return (uint32_t)h & t->mask;
+}
+
+static bool matches_six(const struct item *it, const struct cb_key *k, const struct six *x)
+{
+	const struct cb_rule *r = it->rule;
+
+	for (unsigned e = 0; e < 2; e++) {
+		unsigned len = cb_six_len(e ? r->dlen : r->slen);
+		for (unsigned i = 0; len; i++, len -= MIN(len, 32))
+			if ((uint64_t)(x->a[e][i] ^ it->six->a[e][i]) >> (32 - MIN(len, 32)))
+				return false;
+	}
+	return r->sport[0] <= k->sport && k->sport <= r->sport[1] && r->dport[0] <= k->dport &&
+	       k->dport <= r->dport[1] && !((r->proto ^ k->proto) & r->proto_mask);
+}
+
 static uint32_t place(const struct table *t, uint32_t saddr, uint32_t daddr)
 {
 	uint64_t x = (uint64_t)cut(saddr, t->slen) << 32 | cut(daddr, t->dlen);
 	x *= 0x9e3779b97f4a7c15;
 	return (uint32_t)(x >> 32) & t->mask;
+}
+
+static uint32_t place_of(const struct table *t, const struct item *it)
+{
+	return it->six ? place_six(t, it->six) : place(t, it->rule->saddr, it->rule->daddr);
 }
 
 /* How a new table relaxes a rule's lengths: the authors' rule of thumb. */
@@ -63,7 +106,7 @@ static void grow(struct handle *h, struct table *t)
 	for (uint32_t i = 0; i < was; i++)
 		for (struct item *it = old[i], *next; it; it = next) {
 			next = it->next;
-			struct item **at = &t->bucket[place(t, it->rule->saddr, it->rule->daddr)];
+			struct item **at = &t->bucket[place_of(t, it)];
 			while (*at && (*at)->rank < it->rank)
 				at = &(*at)->next;
 			it->next = *at;
@@ -78,7 +121,7 @@ static unsigned put(struct handle *h, struct table *t, struct item *it)
 
 	if (!t->bucket || t->n > t->mask)
 		grow(h, t);
-	struct item **at = &t->bucket[place(t, it->rule->saddr, it->rule->daddr)];
+	struct item **at = &t->bucket[place_of(t, it)];
 	for (struct item *x = *at; x; x = x->next)
 		length++;
 	while (*at && (*at)->rank < it->rank)
@@ -113,8 +156,7 @@ static void insert(struct handle *h, struct item *it);
 static void split(struct handle *h, struct table *t, const struct item *why)
 {
 	unsigned s = 33, d = 33;
-	for (const struct item *x = t->bucket[place(t, why->rule->saddr, why->rule->daddr)]; x;
-	     x = x->next) {
+	for (const struct item *x = t->bucket[place_of(t, why)]; x; x = x->next) {
 		s = x->rule->slen < s ? x->rule->slen : s;
 		d = x->rule->dlen < d ? x->rule->dlen : d;
 	}
@@ -153,17 +195,34 @@ static void insert(struct handle *h, struct item *it)
 		split(h, best, it);
 }
 
-static void *build(const struct cb_rule *rules, unsigned n)
+static void *build_any(const struct cb_rule *rules, unsigned n, bool wide)
 {
 	struct handle *h = calloc(1, sizeof(*h));
 	h->n = n;
+	h->wide = wide;
 	for (unsigned i = 0; i < n; i++) {
 		struct item *it = malloc(sizeof(*it));
 		*it = (struct item){.rule = &rules[i], .rank = i};
 		h->bytes += sizeof(*it) + sizeof(*it->rule);
+		if (wide) {
+			it->six = malloc(sizeof(*it->six));
+			cb_six(rules[i].saddr, it->six->a[0]);
+			cb_six(rules[i].daddr, it->six->a[1]);
+			h->bytes += sizeof(*it->six);
+		}
 		insert(h, it);
 	}
 	return h;
+}
+
+static void *build(const struct cb_rule *rules, unsigned n)
+{
+	return build_any(rules, n, false);
+}
+
+static void *build_six(const struct cb_rule *rules, unsigned n)
+{
+	return build_any(rules, n, true);
 }
 
 static void drop(void *handle)
@@ -174,12 +233,14 @@ static void drop(void *handle)
 		for (uint32_t i = 0; i <= t->mask; i++)
 			for (struct item *it = t->bucket[i], *after; it; it = after) {
 				after = it->next;
+				free(it->six);
 				free(it);
 			}
 		free(t->bucket);
 		free(t);
 	}
 	free(h->keys);
+	free(h->wide_keys);
 	free(h);
 }
 
@@ -188,6 +249,13 @@ static void prepare(void *handle, const struct cb_key *keys, unsigned n)
 	struct handle *h = handle;
 	h->keys = realloc(h->keys, n * sizeof(*keys));
 	memcpy(h->keys, keys, n * sizeof(*keys));
+	if (!h->wide)
+		return;
+	h->wide_keys = realloc(h->wide_keys, n * sizeof(*h->wide_keys));
+	for (unsigned i = 0; i < n; i++) {
+		cb_six(keys[i].saddr, h->wide_keys[i].a[0]);
+		cb_six(keys[i].daddr, h->wide_keys[i].a[1]);
+	}
 }
 
 static void lookup(void *handle, unsigned from, unsigned n, uint32_t *first)
@@ -205,6 +273,22 @@ static void lookup(void *handle, unsigned from, unsigned n, uint32_t *first)
 	}
 }
 
+static void lookup_six(void *handle, unsigned from, unsigned n, uint32_t *first)
+{
+	const struct handle *h = handle;
+	for (unsigned i = 0; i < n; i++) {
+		const struct cb_key *k = &h->keys[from + i];
+		const struct six *x = &h->wide_keys[from + i];
+		uint32_t best = h->n;
+		for (const struct table *t = h->tables; t && t->best < best; t = t->next)
+			for (const struct item *it = t->bucket[place_six(t, x)];
+			     it && it->rank < best; it = it->next)
+				if (matches_six(it, k, x))
+					best = it->rank;
+		first[i] = best;
+	}
+}
+
 static size_t bytes(void *handle)
 {
 	return ((struct handle *)handle)->bytes;
@@ -216,3 +300,10 @@ const struct cb_peer cb_tuple_merge = {.name = "tuplemerge",
 				       .prepare = prepare,
 				       .lookup = lookup,
 				       .bytes = bytes};
+
+const struct cb_peer cb_tuple_merge_six = {.name = "tuplemerge",
+					   .build = build_six,
+					   .drop = drop,
+					   .prepare = prepare,
+					   .lookup = lookup_six,
+					   .bytes = bytes};
