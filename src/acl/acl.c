@@ -96,13 +96,15 @@ int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *r
 		  const char *desc, struct acl_entry **out)
 {
 	struct tamis_acls *a = acl->acls;
-	struct acl_entry *e = calloc(1, sizeof(*e));
+	struct acl_entry *e = calloc(1, offsetof(struct acl_entry, rule) + acl_rule_size(rule));
 	int err = -ENOMEM;
 
 	if (!e)
 		return err;
-	*e = (struct acl_entry){
-		.index = acl->index, .action = rule->action, .acl = acl, .rule = *rule};
+	e->index = acl->index;
+	e->action = rule->action;
+	e->acl = acl;
+	memcpy(&e->rule, rule, acl_rule_size(rule));
 	e->desc = desc ? strdup(desc) : NULL;
 	if (!desc || e->desc)
 		err = acl_handle_take(a, e);
@@ -130,13 +132,13 @@ int acl_entry_delete(struct acl_entry *e)
 	int err = 0;
 
 	for (struct acl_place *p = e->places; !err && p; p = p->next)
-		err = acl_table_touch(a, acl_place_table(p));
+		err = acl_table_touch(a, acl_place_table(e, p->link));
 	if (!err)
 		err = acl_undo_push(a, UNDO_ENTRY_DEL, e, NULL);
 	if (err)
 		return err;
 	for (struct acl_place *p = e->places; p; p = p->next)
-		classifier_delete(acl_place_table(p)->cls, p->at);
+		classifier_delete(acl_place_table(e, p->link)->cls, p->at);
 	list_take(&e->in_acl);
 	e->state = ENTRY_DELETED;
 	entry_count(e, -1);
@@ -251,15 +253,16 @@ static int difference_match(struct difference *d, const struct acl_rule *rules, 
 {
 	for (size_t i = old_to; i-- > from;) {
 		const struct acl_rule *r = &d->old[i]->rule;
-		void *first = map_replace(&d->by_rule, r, sizeof(*r), (void *)(i + 1), NULL);
+		void *first = map_replace(&d->by_rule, r, acl_rule_size(r), (void *)(i + 1), NULL);
 
 		d->same[i] = first ? (uint32_t)((uintptr_t)first - 1) : DIFF_NONE;
-		int err = first ? 0 : map_insert(&d->by_rule, r, sizeof(*r), (void *)(i + 1));
+		int err = first ? 0 : map_insert(&d->by_rule, r, acl_rule_size(r), (void *)(i + 1));
 		if (err)
 			return err;
 	}
 	for (size_t i = from; i < to; i++) {
-		uintptr_t first = (uintptr_t)map_find(&d->by_rule, &rules[i], sizeof(rules[i]));
+		uintptr_t first =
+			(uintptr_t)map_find(&d->by_rule, &rules[i], acl_rule_size(&rules[i]));
 
 		d->at[i] = first ? (uint32_t)(first - 1) : DIFF_NONE;
 		if (!first)
@@ -267,9 +270,9 @@ static int difference_match(struct difference *d, const struct acl_rule *rules, 
 		uint32_t next = d->same[first - 1];
 		const struct acl_rule *r = &d->old[first - 1]->rule;
 		if (next == DIFF_NONE)
-			map_remove(&d->by_rule, r, sizeof(*r));
+			map_remove(&d->by_rule, r, acl_rule_size(r));
 		else
-			map_replace(&d->by_rule, r, sizeof(*r), (void *)((uintptr_t)next + 1),
+			map_replace(&d->by_rule, r, acl_rule_size(r), (void *)((uintptr_t)next + 1),
 				    NULL);
 	}
 	acl_diff_keep_longest(d->at + from, to - from, d->scratch);
@@ -282,12 +285,12 @@ static int difference_find(struct difference *d, const struct acl_rule *rules, s
 	size_t from = 0, to = n, old_to = d->n_old;
 
 	for (; from < MIN(n, (size_t)d->n_old); from++) {
-		if (memcmp(&rules[from], &d->old[from]->rule, sizeof(rules[from])))
+		if (!acl_rules_equal(&rules[from], &d->old[from]->rule))
 			break;
 		d->at[from] = (uint32_t)from;
 	}
 	for (; to > from && old_to > from; to--, old_to--) {
-		if (memcmp(&rules[to - 1], &d->old[old_to - 1]->rule, sizeof(rules[0])))
+		if (!acl_rules_equal(&rules[to - 1], &d->old[old_to - 1]->rule))
 			break;
 		d->at[to - 1] = (uint32_t)(old_to - 1);
 	}

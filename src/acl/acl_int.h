@@ -33,17 +33,41 @@
 #include "base/vec.h"
 #include "rcu/rcu.h"
 
-/* A rule of either kind, normalized: equal rules are equal bytes. MAC-IP: dst is MAC and mask. */
+/*
+ * A rule of either kind, normalized: equal rules are equal bytes. Of the addresses there are 4
+ * bytes each, or if it is wide 16: IPv6, and MAC-IP, where dst is MAC and mask.
+ */
 struct acl_rule {
-	uint8_t src[16], dst[16];
 	uint16_t sport_first, sport_last, dport_first, dport_last;
 	uint8_t src_len, dst_len;
 	uint8_t family, proto;
 	uint8_t tcp_flags, tcp_mask;
 	uint8_t action;
-	uint8_t zero;
+	uint8_t wide; /* bool */
+	uint8_t addresses[32];
 };
 _Static_assert(sizeof(struct acl_rule) == 48, "no padding: rules are hashed and compared as bytes");
+
+static inline const uint8_t *acl_rule_src(const struct acl_rule *r)
+{
+	return r->addresses;
+}
+
+static inline const uint8_t *acl_rule_dst(const struct acl_rule *r)
+{
+	return r->addresses + (r->wide ? 16 : 4);
+}
+
+/* Bytes that it has. */
+static inline size_t acl_rule_size(const struct acl_rule *r)
+{
+	return offsetof(struct acl_rule, addresses) + (r->wide ? 32 : 8);
+}
+
+static inline bool acl_rules_equal(const struct acl_rule *a, const struct acl_rule *b)
+{
+	return a->wide == b->wide && !memcmp(a, b, acl_rule_size(a));
+}
 
 enum acl_kind { ACL_IP, ACL_MACIP, ACL_KINDS };
 
@@ -69,27 +93,31 @@ struct acl_entry {
 	struct list in_acl;
 	struct acl_place *places;
 	char *desc;
-	struct acl_rule rule;
+	struct acl_rule rule; /* last: as much of it as there is */
 };
 
 /* Where an entry stands in the table of a link's context, or without a link in its ACL's own. */
 struct acl_place {
-	struct acl_entry *entry;
 	struct acl_link *link;
 	struct acl_place *next;
-	struct cls_entry *at;
+	struct cls_entry *at; /* its cookie is the entry */
 };
 
 struct acl {
 	struct acl_table *table; /* NULL: none of its own */
-	uint32_t index, n;
-	enum acl_kind kind;
-	struct list entries, links;
-	uint32_t n_links, n_fused;
-	bool numbered; /* entries know their positions */
-	char *tag;     /* or NULL */
 	struct tamis_acls *acls;
-	struct rcu_head head;
+	char *tag; /* or NULL */
+	struct list entries;
+	uint32_t index, n;
+	uint8_t kind;  /* enum acl_kind */
+	bool numbered; /* entries know their positions */
+	union {
+		struct {
+			struct list links;
+			uint32_t n_links, n_fused;
+		};
+		struct rcu_head head; /* when no context holds it any more */
+	};
 };
 
 struct acl_link {
@@ -98,11 +126,15 @@ struct acl_link {
 	uint64_t from, to; /* versions in which it is there */
 	struct cls_entry *start;
 	struct tamis_acl_context *ctx;
-	struct list in_ctx, in_acl;
-	bool fused;
-	uint32_t limit;		   /* entries up to which the context fuses it */
 	struct acl_place *removed; /* its places, when it is off the lists */
-	struct rcu_head head;
+	uint32_t limit;		   /* entries up to which the context fuses it */
+	bool fused;
+	union {
+		struct {
+			struct list in_ctx, in_acl;
+		};
+		struct rcu_head head; /* when it is off the lists for good */
+	};
 };
 
 struct tamis_acl_context {
@@ -176,7 +208,7 @@ struct tamis_acls {
 	uint32_t n_chunks, n_slots, n_entries, n_reflect;
 	VEC(uint32_t) free_slots;
 	struct tamis_acl_worker *workers;
-	struct acl_count **gone; /* what workers that are gone counted */
+	struct acl_count **gone; /* what workers that are gone counted, or NULL for a chunk */
 
 	struct tamis_acls_stats stats;
 
@@ -246,7 +278,7 @@ void acl_table_release(struct acl_table *t);
 int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next);
 struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link);
 struct acl_place *acl_place_take(struct acl_entry *e, const struct acl_link *link);
-struct acl_table *acl_place_table(const struct acl_place *p);
+struct acl_table *acl_place_table(const struct acl_entry *e, const struct acl_link *link);
 /* Gives the ACL a table with all its entries, if it has none. */
 int acl_table_make(struct acl *acl);
 

@@ -54,9 +54,10 @@ int acl_rule_from(const struct tamis_acl_rule *in, struct acl_rule *out)
 		.tcp_flags = in->tcp_flags,
 		.tcp_mask = in->tcp_mask,
 		.action = in->action,
+		.wide = in->family != 4,
 	};
-	prefix_copy(out->src, in->src, in->family, in->src_len);
-	prefix_copy(out->dst, in->dst, in->family, in->dst_len);
+	prefix_copy(out->addresses, in->src, in->family, in->src_len);
+	prefix_copy(out->addresses + (out->wide ? 16 : 4), in->dst, in->family, in->dst_len);
 	return 0;
 }
 
@@ -76,8 +77,8 @@ void acl_rule_to(const struct acl_rule *in, const char *desc, struct tamis_acl_r
 		.dport_last = in->dport_last,
 		.desc = desc,
 	};
-	memcpy(out->src, in->src, sizeof(out->src));
-	memcpy(out->dst, in->dst, sizeof(out->dst));
+	memcpy(out->src, acl_rule_src(in), in->wide ? 16 : 4);
+	memcpy(out->dst, acl_rule_dst(in), in->wide ? 16 : 4);
 }
 
 int macip_rule_from(const struct tamis_macip_rule *in, struct acl_rule *out)
@@ -85,11 +86,12 @@ int macip_rule_from(const struct tamis_macip_rule *in, struct acl_rule *out)
 	if (in->action > TAMIS_ACL_PERMIT || !prefix_valid(in->family, in->src_len))
 		return -EINVAL;
 	*out = (struct acl_rule){
-		.src_len = in->src_len, .family = in->family, .action = in->action};
-	prefix_copy(out->src, in->src, in->family, in->src_len);
+		.src_len = in->src_len, .family = in->family, .action = in->action, .wide = true};
+	uint8_t *mac = out->addresses + 16;
+	prefix_copy(out->addresses, in->src, in->family, in->src_len);
 	for (unsigned i = 0; i < 6; i++)
-		out->dst[i] = in->mac[i] & in->mask[i];
-	memcpy(out->dst + 6, in->mask, 6);
+		mac[i] = in->mac[i] & in->mask[i];
+	memcpy(mac + 6, in->mask, 6);
 	return 0;
 }
 
@@ -97,9 +99,9 @@ void macip_rule_to(const struct acl_rule *in, const char *desc, struct tamis_mac
 {
 	*out = (struct tamis_macip_rule){
 		.action = in->action, .family = in->family, .src_len = in->src_len, .desc = desc};
-	memcpy(out->mac, in->dst, 6);
-	memcpy(out->mask, in->dst + 6, 6);
-	memcpy(out->src, in->src, sizeof(out->src));
+	memcpy(out->mac, acl_rule_dst(in), 6);
+	memcpy(out->mask, acl_rule_dst(in) + 6, 6);
+	memcpy(out->src, acl_rule_src(in), sizeof(out->src));
 }
 
 /* --- conditions ----------------------------------------------------------------------------- */
@@ -130,18 +132,19 @@ static void range_cond(struct cls_cond *c, enum cls_field field, uint32_t lo, ui
 static void macip_conds(const struct acl_rule *r, struct cls_cond *conds, struct cls_rule *out)
 {
 	static const uint8_t none[6];
+	const uint8_t *mac = acl_rule_dst(r), *mask = mac + 6;
 	struct cls_cond *c = conds;
 
 	range_cond(c++, CLS_L4PROTO, r->family, r->family);
 	/* An IPv4 address is the first of the four words: its prefix is one of these 128 bits. */
 	if (r->src_len)
-		prefix_cond(c++, CLS_SADDR, r->src, 4, r->src_len);
-	if (memcmp(r->dst + 6, none, 6)) {
+		prefix_cond(c++, CLS_SADDR, acl_rule_src(r), 4, r->src_len);
+	if (memcmp(mask, none, 6)) {
 		*c = (struct cls_cond){.field = CLS_DADDR, .masked = true};
-		c->a[0] = be32_load(r->dst);
-		c->a[1] = (uint32_t)be16_load(r->dst + 4) << 16;
-		c->b[0] = be32_load(r->dst + 6);
-		c->b[1] = (uint32_t)be16_load(r->dst + 10) << 16;
+		c->a[0] = be32_load(mac);
+		c->a[1] = (uint32_t)be16_load(mac + 4) << 16;
+		c->b[0] = be32_load(mask);
+		c->b[1] = (uint32_t)be16_load(mask + 4) << 16;
 		c++;
 	}
 	*out = (struct cls_rule){.family = CLS_IPV6, .n = (uint8_t)(c - conds), .conds = conds};
@@ -158,9 +161,9 @@ void acl_rule_conds(const struct acl_rule *r, enum acl_kind kind,
 		return;
 	}
 	if (r->src_len)
-		prefix_cond(c++, CLS_SADDR, r->src, words, r->src_len);
+		prefix_cond(c++, CLS_SADDR, acl_rule_src(r), words, r->src_len);
 	if (r->dst_len)
-		prefix_cond(c++, CLS_DADDR, r->dst, words, r->dst_len);
+		prefix_cond(c++, CLS_DADDR, acl_rule_dst(r), words, r->dst_len);
 	if (r->proto)
 		range_cond(c++, CLS_L4PROTO, r->proto, r->proto);
 	if (r->proto && (r->sport_first > r->sport_last || r->dport_first > r->dport_last ||

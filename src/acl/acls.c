@@ -16,6 +16,8 @@ static const uint64_t default_wait_ns = 1000000000;
 
 static const struct tamis_acls_config plain;
 
+enum { UNDO_KEPT = 1024 };
+
 int tamis_acls_new(const struct tamis_acls_config *config, struct tamis_acls **out)
 {
 	struct tamis_acls *a = calloc(1, sizeof(*a));
@@ -222,6 +224,11 @@ static void transaction_end(struct tamis_acls *a, bool commit)
 		make_final(a, &a->undo.items[i]);
 	a->undo.n = 0;
 	a->touched.n = 0;
+	/* Of a large transaction nothing stays. */
+	if (a->undo.cap > UNDO_KEPT)
+		vec_free(&a->undo);
+	if (a->touched.cap > UNDO_KEPT)
+		vec_free(&a->touched);
 }
 
 void tamis_acls_deferred(const struct tamis_acls *a, struct tamis_acls_deferred *out)
@@ -317,7 +324,7 @@ static int chunk_add(struct tamis_acls *a)
 {
 	struct acl_chunk *c = calloc(1, sizeof(*c));
 	uint32_t at = a->n_chunks;
-	bool ok = c && (a->gone[at] || (a->gone[at] = calloc(CHUNK, sizeof(**a->gone))));
+	bool ok = c;
 
 	for (struct tamis_acl_worker *w = a->workers; w && ok; w = w->next)
 		ok = w->counts[at] || (w->counts[at] = calloc(CHUNK, sizeof(**w->counts)));
@@ -356,7 +363,8 @@ int acl_handle_take(struct tamis_acls *a, struct acl_entry *e)
 			return err;
 	}
 	struct acl_chunk *c = a->chunks[at / CHUNK];
-	count_clear(&a->gone[at / CHUNK][at % CHUNK]);
+	if (a->gone[at / CHUNK])
+		count_clear(&a->gone[at / CHUNK][at % CHUNK]);
 	for (struct tamis_acl_worker *w = a->workers; w; w = w->next)
 		count_clear(&w->counts[at / CHUNK][at % CHUNK]);
 	c->entry[at % CHUNK] = e;
@@ -393,7 +401,7 @@ struct acl_entry *acl_handle_find(const struct tamis_acls *a, uint64_t handle, e
 
 static void counts_free(struct tamis_acl_worker *w)
 {
-	for (uint32_t c = 0; w->counts && c < CHUNKS_MAX && w->counts[c]; c++)
+	for (uint32_t c = 0; w->counts && c <= w->acls->n_chunks && c < CHUNKS_MAX; c++)
 		free(w->counts[c]);
 	free(w->counts);
 }
@@ -420,6 +428,20 @@ int tamis_acl_worker_new(struct tamis_acls *a, const char *name, struct tamis_ac
 	return 0;
 }
 
+/* Counts of one chunk to those that stay; a chunk that none stays of yet is taken as it is. */
+static void counts_keep(struct acl_count **gone, struct acl_count **counts)
+{
+	if (!*gone) {
+		*gone = *counts;
+		*counts = NULL;
+		return;
+	}
+	for (uint32_t i = 0; i < CHUNK; i++) {
+		(*gone)[i].packets += (*counts)[i].packets;
+		(*gone)[i].bytes += (*counts)[i].bytes;
+	}
+}
+
 void tamis_acl_worker_free(struct tamis_acl_worker *w)
 {
 	if (!w)
@@ -430,10 +452,8 @@ void tamis_acl_worker_free(struct tamis_acl_worker *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	for (uint32_t i = 0; i < a->n_slots; i++) {
-		a->gone[i / CHUNK][i % CHUNK].packets += w->counts[i / CHUNK][i % CHUNK].packets;
-		a->gone[i / CHUNK][i % CHUNK].bytes += w->counts[i / CHUNK][i % CHUNK].bytes;
-	}
+	for (uint32_t c = 0; c < a->n_chunks; c++)
+		counts_keep(&a->gone[c], &w->counts[c]);
 	if (w->rcu)
 		rcu_unregister(w->rcu);
 	counts_free(w);
@@ -464,8 +484,11 @@ void tamis_acl_count(struct tamis_acl_worker *w, tamis_acl_handle entry, uint32_
 struct tamis_count acl_count_of(const struct tamis_acls *a, uint64_t handle)
 {
 	uint32_t at = (uint32_t)handle - 1;
-	struct acl_count *gone = &a->gone[at / CHUNK][at % CHUNK];
-	struct tamis_count sum = {gone->packets, gone->bytes};
+	const struct acl_count *gone = a->gone[at / CHUNK];
+	struct tamis_count sum = {0};
+
+	if (gone)
+		sum = (struct tamis_count){gone[at % CHUNK].packets, gone[at % CHUNK].bytes};
 
 	for (const struct tamis_acl_worker *w = a->workers; w; w = w->next) {
 		const struct acl_count *c = &w->counts[at / CHUNK][at % CHUNK];

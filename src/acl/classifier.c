@@ -115,7 +115,7 @@ static void destroy(struct classifier *c)
 		struct cls_node *e = container_of(o, struct cls_node, order);
 		next = o->next;
 		cls_cookie_release(c, e);
-		cls_node_free(c, e, e->rule.words);
+		cls_node_free(c, e);
 	}
 	for (unsigned i = 0; i < CLS_NODE_POOLS; i++)
 		cls_pool_release(&c->nodes[i]);
@@ -327,14 +327,15 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 	*e = (struct cls_node){.pub.cookie = cookie, .born = next_version(c), .died = UINT64_MAX};
 	for (unsigned side = 0; side < CLS_SIDES; side++)
 		cls_root_set(e, side, CLS_NO_ROOT);
+	if (rule)
+		cls_rule_pack(rule, &e->rule);
 	int err = order_insert(&c->order, before ? &cls_node_of(before)->order : &c->order.head,
 			       &e->order);
 	if (err) {
-		cls_node_free(c, e, words);
+		cls_node_free(c, e);
 		return err;
 	}
 	if (rule) {
-		cls_rule_pack(rule, &e->rule);
 		for (unsigned i = 0; i < rule->n; i++)
 			fields |= UINT32_C(1) << rule->conds[i].field;
 		__atomic_store_n(&c->fields, fields, __ATOMIC_RELEASE);

@@ -24,8 +24,8 @@ enum {
 	CLS_OPEN_MAX = 3,  /* of these, bits that an entry may leave open without being wide */
 	CLS_LEVEL_MAX = 8, /* splits and tables on a way; then only chains */
 	CLS_HASH_KEYS = 16,
-	CLS_LINE = 64,	     /* entries begin at a multiple */
-	CLS_NODE_POOLS = 3,  /* of entries of two, three and four lines */
+	CLS_LINE = 64,	     /* entries with a rule begin at a multiple */
+	CLS_NODE_POOLS = 4,  /* of entries without a rule, of two, three and four lines */
 	CLS_ROOT_DEPTH = 10, /* bits that the root of a directory looks at, before it has parts */
 };
 
@@ -201,7 +201,7 @@ static inline unsigned cls_root_of(const struct cls_node *e, unsigned side)
 
 static inline void cls_root_set(struct cls_node *e, unsigned side, unsigned r)
 {
-	e->rule.roots = (e->rule.roots & ~(7U << 3 * side) & 0xfff) | (r & 7) << 3 * side;
+	e->rule.roots = (uint16_t)((e->rule.roots & ~(7U << 3 * side)) | (r & 7) << 3 * side);
 }
 
 static inline struct cls_node *cls_node_of(const struct cls_entry *e)
@@ -286,7 +286,7 @@ static inline uint32_t cls_extract(uint32_t w, uint32_t mask)
 struct cls_leaf *cls_leaf_new(struct classifier *c, const struct cls_side *side);
 /* Not zeroed; NULL without memory. */
 struct cls_node *cls_node_new(struct classifier *c, unsigned words);
-void cls_node_free(struct classifier *c, struct cls_node *e, unsigned words);
+void cls_node_free(struct classifier *c, struct cls_node *e);
 /* Zeroed but for the kind. NULL without memory. */
 void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size);
 size_t cls_shape_size(const struct cls_shape *s);

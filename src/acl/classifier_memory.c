@@ -36,7 +36,8 @@ static void *pool_take(struct cls_pool *p)
 		struct cls_slab *slab = p->slabs;
 		if (!slab || slab->used == slab->n) {
 			uint32_t n = MIN(slab ? slab->n * 2 : SLAB_FIRST, SLAB_MOST);
-			size_t size = sizeof(*slab) + n * p->size;
+			size_t size = (sizeof(*slab) + n * p->size + CLS_ALIGN - 1) &
+				      ~(size_t)(CLS_ALIGN - 1);
 			struct cls_slab *more = aligned_alloc(CLS_ALIGN, size);
 			if (!more)
 				return NULL;
@@ -82,36 +83,46 @@ struct cls_leaf *cls_leaf_new(struct classifier *c, const struct cls_side *side)
 	return l;
 }
 
-/* Lines of an entry. What a lookup reads of it is the first. */
-static unsigned node_lines(unsigned words)
+/* Bytes of an entry. What a lookup reads of it is its first line; of one without a rule nothing. */
+static size_t node_size(unsigned words)
 {
 	size_t size = sizeof(struct cls_node) + words * sizeof(uint32_t);
-	return MAX((unsigned)((size + CLS_LINE - 1) / CLS_LINE), 2U);
+
+	return words ? (size + CLS_LINE - 1) / CLS_LINE * CLS_LINE : size;
+}
+
+/* Where entries of a size come from; NULL: malloc(). */
+static struct cls_pool *node_pool(struct classifier *c, size_t size)
+{
+	size_t lines = size / CLS_LINE, i = size % CLS_LINE ? 0 : lines - 1;
+
+	if (i >= CLS_NODE_POOLS)
+		return NULL;
+	c->nodes[i].size = size;
+	return &c->nodes[i];
 }
 
 struct cls_node *cls_node_new(struct classifier *c, unsigned words)
 {
-	unsigned lines = node_lines(words);
+	size_t size = node_size(words);
+	struct cls_pool *p = node_pool(c, size);
+	struct cls_node *e = p ? pool_take(p) : aligned_alloc(CLS_LINE, size);
 
-	if (lines - 2 < CLS_NODE_POOLS) {
-		c->nodes[lines - 2].size = (size_t)lines * CLS_LINE;
-		return pool_take(&c->nodes[lines - 2]);
-	}
-	struct cls_node *e = aligned_alloc(CLS_LINE, (size_t)lines * CLS_LINE);
-	if (e)
-		c->bytes += (size_t)lines * CLS_LINE;
+	if (e && !p)
+		c->bytes += size;
 	return e;
 }
 
-void cls_node_free(struct classifier *c, struct cls_node *e, unsigned words)
+void cls_node_free(struct classifier *c, struct cls_node *e)
 {
-	unsigned lines = node_lines(words);
+	size_t size = node_size(cls_packed_words(&e->rule));
+	struct cls_pool *p = node_pool(c, size);
 
-	if (lines - 2 < CLS_NODE_POOLS) {
-		pool_give(&c->nodes[lines - 2], e);
+	if (p) {
+		pool_give(p, e);
 		return;
 	}
-	c->bytes -= (size_t)lines * CLS_LINE;
+	c->bytes -= size;
 	free(e);
 }
 
@@ -270,7 +281,7 @@ static void free_entries(struct classifier *c, struct cls_node *e)
 		next = e->change;
 		order_remove(&c->order, &e->order);
 		cls_cookie_release(c, e);
-		cls_node_free(c, e, e->rule.words);
+		cls_node_free(c, e);
 	}
 }
 

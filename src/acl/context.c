@@ -218,9 +218,11 @@ void acl_link_undo_del(struct acl_link *link)
 	list_restore(&link->in_acl);
 	version_set(&link->to, UINT64_MAX);
 	for (struct acl_place *p = link->removed, *next; p; p = next) {
+		struct acl_entry *e = p->at->cookie;
+
 		next = p->next;
-		p->next = p->entry->places;
-		p->entry->places = p;
+		p->next = e->places;
+		e->places = p;
 	}
 	link->removed = NULL;
 }

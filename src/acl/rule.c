@@ -90,7 +90,7 @@ void cls_rule_pack(const struct cls_rule *r, struct cls_packed *out)
 	uint32_t *at = out->word;
 
 	out->family = r->family & 3;
-	out->n = r->n;
+	out->n = r->n & 63;
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct cls_cond *c = &r->conds[i];
 		unsigned n = words_of(r, c);
@@ -101,7 +101,16 @@ void cls_rule_pack(const struct cls_rule *r, struct cls_packed *out)
 		memcpy(at + n, c->b, n * sizeof(*at));
 		at += 2 * n;
 	}
-	out->words = (uint16_t)(at - out->word);
+}
+
+unsigned cls_packed_words(const struct cls_packed *p)
+{
+	const uint32_t *at = p->word;
+	struct cond c;
+
+	for (unsigned i = 0; i < p->n; i++)
+		at = unpack(at, &c);
+	return (unsigned)(at - p->word);
 }
 
 static bool holds(const struct cond *c, const struct cls_key *k)

@@ -23,13 +23,12 @@ struct cls_place {
 extern const struct cls_place cls_places[CLS_FIELD_KINDS];
 
 struct cls_packed {
-	uint32_t family : 2;
-	uint32_t n : 6; /* conditions */
-	uint32_t words : 9;
-	uint32_t roots : 12, changed : 1; /* the classifier's; three bits a side */
+	uint8_t family : 2, n : 6; /* conditions; what readers read */
+	uint8_t changed;	   /* these two are the classifier's */
+	uint16_t roots;		   /* three bits a side */
 	uint32_t word[];
 };
-_Static_assert(CLS_CONDS_MAX < 1 << 6 && CLS_CONDS_MAX * 9 < 1 << 9, "n and words have room");
+_Static_assert(CLS_CONDS_MAX < 1 << 6, "n has room");
 
 struct cls_form {
 	uint32_t value[CLS_WORDS], mask[CLS_WORDS]; /* bits that every key of the rule has */
@@ -46,6 +45,7 @@ int cls_rule_check(const struct cls_rule *r);
 /* Words that the conditions take. */
 unsigned cls_rule_words(const struct cls_rule *r);
 void cls_rule_pack(const struct cls_rule *r, struct cls_packed *out);
+unsigned cls_packed_words(const struct cls_packed *p); /* the same of a packed one */
 bool cls_packed_matches(const struct cls_packed *p, const struct cls_key *k);
 /*
  * The form among rules for IPv4, or among those for everything else; bits of `without` are of the

@@ -24,9 +24,9 @@ void acl_table_release(struct acl_table *t)
 	t->cls = NULL;
 }
 
-struct acl_table *acl_place_table(const struct acl_place *p)
+struct acl_table *acl_place_table(const struct acl_entry *e, const struct acl_link *link)
 {
-	return p->link ? &p->link->ctx->table : p->entry->acl->table;
+	return link ? &link->ctx->table : e->acl->table;
 }
 
 int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next)
@@ -37,8 +37,8 @@ int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *
 
 	if (!place)
 		return -ENOMEM;
-	*place = (struct acl_place){.entry = e, .link = link, .next = e->places};
-	struct acl_table *t = acl_place_table(place);
+	*place = (struct acl_place){.link = link, .next = e->places};
+	struct acl_table *t = acl_place_table(e, link);
 	int err = acl_table_touch(e->acl->acls, t);
 
 	acl_rule_conds(&e->rule, e->acl->kind, conds, &rule);
