@@ -3,7 +3,7 @@
  * classifier: entries, versions and roots; see classifier.h.
  *
  * The structure. An entry is in one of four tables, its root, by which of its two addresses are
- * long: at least 16 bits of an IPv4 address, 32 of an IPv6 address. A packet is looked up in at
+ * long: at least 16 bits of an IPv4 address, 48 of an IPv6 address. A packet is looked up in at
  * most these four, by the hash of as many bits. A slot mostly says at once that there is nothing
  * for it; else it leads to a leaf of at most eight entries to compare, all at once
  * (classifier_table.c). Where more than eight entries have the same hash, a split, a table or a
@@ -60,15 +60,16 @@ static void side_init(struct cls_side *s, bool ipv4, uint8_t without)
 {
 	s->ipv4 = ipv4;
 	s->without = without;
-	s->mask = ipv4 ? 0xffff0000 : 0xffffffff;
+	s->mask[0] = ipv4 ? 0xffff0000 : 0xffffffff;
+	s->mask[1] = ipv4 ? 0 : 0xffff0000;
 	for (unsigned r = 0; r < CLS_ROOTS; r++) {
 		struct cls_table *t = &s->root[r].table;
 		t->shape.kind = CLS_TABLE;
-		t->n_words = 2;
-		t->word[0] = CLS_AT_SADDR / 32;
-		t->word[1] = CLS_AT_DADDR / 32;
-		t->mask[0] = r & 1 ? 0 : s->mask;
-		t->mask[1] = r & 2 ? 0 : s->mask;
+		t->n_words = ipv4 ? 2 : 4;
+		for (unsigned i = 0; i < t->n_words; i++) {
+			t->word[i] = (i & 1 ? CLS_AT_DADDR : CLS_AT_SADDR) / 32 + i / 2;
+			t->mask[i] = r >> (i & 1) & 1 ? 0 : s->mask[i / 2];
+		}
 	}
 }
 

@@ -41,6 +41,14 @@ _Static_assert(offsetof(struct cls_key, w) == offsetof(struct cls_key, family) +
 		       CLS_AT_SADDR == 0,
 	       "a family and the first word of the source are read at once");
 
+/* What the second words of eight addresses of IPv6 add to their products; each is above a first. */
+static inline __m512i second(const struct cls_lookup *l, __mmask8 live, __m512i words, unsigned end)
+{
+	__m512i bits = _mm512_maskz_set1_epi64(live, l->c->side[1].mask[1]);
+	return _mm512_mullo_epi64(_mm512_and_si512(_mm512_srli_epi64(words, 32), bits),
+				  _mm512_set1_epi64((long long)l->c->keys[2 + end]));
+}
+
 /* prepare_packets() for eight packets at a time. */
 static inline uint64_t prepare_avx512(struct cls_lookup *l, uint64_t mask)
 {
@@ -48,8 +56,8 @@ static inline uint64_t prepare_avx512(struct cls_lookup *l, uint64_t mask)
 	const __m512i at = _mm512_setr_epi64(0, SIZE, 2 * SIZE, 3 * SIZE, 4 * SIZE, 5 * SIZE,
 					     6 * SIZE, 7 * SIZE);
 	const __m512i none = _mm512_setzero_si512(), byte = _mm512_set1_epi64(UINT8_MAX);
-	const __m512i bits4 = _mm512_set1_epi64(l->c->side[0].mask);
-	const __m512i bits6 = _mm512_set1_epi64(l->c->side[1].mask);
+	const __m512i bits4 = _mm512_set1_epi64(l->c->side[0].mask[0]);
+	const __m512i bits6 = _mm512_set1_epi64(l->c->side[1].mask[0]);
 	const __m512i key0 = _mm512_set1_epi64((long long)l->c->keys[0]);
 	const __m512i key1 = _mm512_set1_epi64((long long)l->c->keys[1]);
 	uint64_t ipv4 = 0;
@@ -64,11 +72,19 @@ static inline uint64_t prepare_avx512(struct cls_lookup *l, uint64_t mask)
 		__mmask8 four = _mm512_cmpeq_epi64_mask(_mm512_and_si512(source, byte),
 							_mm512_set1_epi64(CLS_IPV4));
 		__m512i bits = _mm512_mask_blend_epi64(four, bits6, bits4);
-		source = _mm512_and_si512(_mm512_srli_epi64(source, 32), bits);
-		destination = _mm512_and_si512(destination, bits);
-		_mm512_storeu_si512(l->product[0] + k, _mm512_mullo_epi64(source, key0));
-		_mm512_storeu_si512(l->product[1] + k, _mm512_mullo_epi64(destination, key1));
 		ipv4 |= (uint64_t)four << k;
+		source = _mm512_mullo_epi64(_mm512_and_si512(_mm512_srli_epi64(source, 32), bits),
+					    key0);
+		__m512i words = destination;
+		destination = _mm512_mullo_epi64(_mm512_and_si512(destination, bits), key1);
+		live &= (__mmask8)~four;
+		if (live) {
+			destination = _mm512_add_epi64(destination, second(l, live, words, 1));
+			words = _mm512_mask_i64gather_epi64(none, live, at, &l->keys[k].w[0], 1);
+			source = _mm512_add_epi64(source, second(l, live, words, 0));
+		}
+		_mm512_storeu_si512(l->product[0] + k, source);
+		_mm512_storeu_si512(l->product[1] + k, destination);
 	}
 	return ipv4;
 }

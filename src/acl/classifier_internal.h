@@ -138,8 +138,8 @@ enum { CLS_NO_ROOT = 7, CLS_OUT = 6 };
 /* One side: IPv4, or everything else; of whole keys, or of those without some fields. */
 struct cls_side {
 	bool ipv4;
-	uint8_t without; /* of the first eight fields, those that rules are not asked about here */
-	uint32_t mask;	 /* what roots look at of an address's first word, if they look at it */
+	uint8_t without;  /* of the first eight fields, those that rules are not asked about here */
+	uint32_t mask[2]; /* what roots look at of the first words of an address, if at all */
 	struct cls_root root[CLS_ROOTS];
 };
 

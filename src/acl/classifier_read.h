@@ -235,10 +235,13 @@ static inline uint64_t prepare_packets(struct cls_lookup *l, uint64_t mask)
 		unsigned i = (unsigned)__builtin_ctzll(mask);
 		const struct cls_key *k = &l->keys[i];
 		bool four = k->family == CLS_IPV4;
-		uint32_t bits = l->c->side[!four].mask;
+		const uint32_t *bits = l->c->side[!four].mask;
 		ipv4 |= (uint64_t)four << i;
-		l->product[0][i] = l->c->keys[0] * (k->w[CLS_AT_SADDR / 32] & bits);
-		l->product[1][i] = l->c->keys[1] * (k->w[CLS_AT_DADDR / 32] & bits);
+		for (unsigned e = 0; e < 2; e++) {
+			const uint32_t *w = &k->w[(e ? CLS_AT_DADDR : CLS_AT_SADDR) / 32];
+			l->product[e][i] = l->c->keys[e] * (w[0] & bits[0]) +
+					   l->c->keys[e + 2] * (w[1] & bits[1]);
+		}
 	}
 	return ipv4;
 }
