@@ -290,7 +290,7 @@ static int set_macip_interface(struct vpp *v)
 
 static int delete_acl(struct vpp *v)
 {
-	uint32_t index;
+	uint32_t index = 0;
 	int err;
 
 	if (!vpp_take(v, "index"))
@@ -355,7 +355,7 @@ static int set_timeout(struct vpp *v)
 
 static int set_fragments(struct vpp *v)
 {
-	uint32_t on;
+	uint32_t on = 0;
 	int err = vpp_number(v, "l4-match-nonfirst-fragment", UINT32_MAX, &on);
 
 	if (!err)

@@ -66,10 +66,13 @@ static inline bool model_matches(const struct model_rule *r, const struct cls_ke
 {
 	if (r->none || (r->rule.family && r->rule.family != k->family))
 		return false;
-	for (unsigned i = 0; i < r->rule.n; i++)
+	for (unsigned i = 0; i < r->rule.n; i++) {
+		if (k->without & UINT32_C(1) << r->conds[i].field)
+			continue;
 		if (!(k->has >> r->conds[i].field & 1) ||
 		    !model_holds(&r->conds[i], r->rule.family == CLS_IPV6, k))
 			return false;
+	}
 	return true;
 }
 
