@@ -28,7 +28,7 @@ static void entry_free(struct tamis_acls *a, struct acl_entry *e)
 {
 	acl_handle_give(a, e);
 	free(e->desc);
-	free(e);
+	pool_give(&a->entries[e->rule.wide], e);
 }
 
 void acl_entry_released(void *acls, void *cookie)
@@ -43,7 +43,7 @@ void acl_entry_die(struct acl_entry *e)
 {
 	for (struct acl_place *p = e->places, *next; p; p = next) {
 		next = p->next;
-		free(p);
+		acl_place_free(e->acl->acls, p);
 	}
 	e->places = NULL;
 	e->state = ENTRY_DEAD;
@@ -96,11 +96,13 @@ int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *r
 		  const char *desc, struct acl_entry **out)
 {
 	struct tamis_acls *a = acl->acls;
-	struct acl_entry *e = calloc(1, offsetof(struct acl_entry, rule) + acl_rule_size(rule));
+	struct pool *pool = &a->entries[rule->wide];
+	struct acl_entry *e = pool_take(pool);
 	int err = -ENOMEM;
 
 	if (!e)
 		return err;
+	memset(e, 0, pool->size);
 	e->index = acl->index;
 	e->action = rule->action;
 	e->acl = acl;
@@ -110,7 +112,7 @@ int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *r
 		err = acl_handle_take(a, e);
 	if (err) {
 		free(e->desc);
-		free(e);
+		pool_give(pool, e);
 		return err;
 	}
 	err = acl_undo_push(a, UNDO_ENTRY_ADD, e, NULL);
@@ -159,30 +161,29 @@ void acl_destroy(struct acl *acl)
 		acl_table_release(acl->table);
 	free(acl->table);
 	free(acl->tag);
-	free(acl);
+	pool_give(&acl->acls->acls, acl);
 }
 
 static int acl_new(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, struct acl **out)
 {
-	struct acl *acl = calloc(1, sizeof(*acl));
+	struct acl *acl = pool_take(&a->acls);
 	uint32_t at = *index;
 
 	if (!acl)
 		return -ENOMEM;
-	acl->acls = a;
-	acl->kind = kind;
+	*acl = (struct acl){.acls = a, .kind = kind};
 	list_init(&acl->entries);
 	list_init(&acl->links);
 	int err = acl_index_take(&a->index[kind], &at, acl);
 	if (err) {
-		free(acl);
+		pool_give(&a->acls, acl);
 		return err;
 	}
 	acl->index = at;
 	err = acl_undo_push(a, UNDO_ACL_ADD, acl, NULL);
 	if (err) {
 		acl_index_give(&a->index[kind], at);
-		free(acl);
+		pool_give(&a->acls, acl);
 		return err;
 	}
 	*index = at;

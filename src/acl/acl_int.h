@@ -29,6 +29,7 @@
 #include <tamis/acl.h>
 
 #include "acl/classifier.h"
+#include "acl/pool.h"
 #include "base/list.h"
 #include "base/vec.h"
 #include "rcu/rcu.h"
@@ -207,6 +208,8 @@ struct tamis_acls {
 	struct acl_chunk **chunks;
 	uint32_t n_chunks, n_slots, n_entries, n_reflect;
 	VEC(uint32_t) free_slots;
+	struct pool entries[2]; /* by rule.wide */
+	struct pool acls, links, places;
 	struct tamis_acl_worker *workers;
 	struct acl_count **gone; /* what workers that are gone counted, or NULL for a chunk */
 
@@ -276,6 +279,7 @@ int acl_table_init(struct tamis_acls *a, struct acl_table *t, enum acl_kind kind
 void acl_table_release(struct acl_table *t);
 /* An entry into the table of a link or, with NULL, of its ACL; before next, NULL: at the end. */
 int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next);
+void acl_place_free(struct tamis_acls *a, struct acl_place *p);
 struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link);
 struct acl_place *acl_place_take(struct acl_entry *e, const struct acl_link *link);
 struct acl_table *acl_place_table(const struct acl_entry *e, const struct acl_link *link);

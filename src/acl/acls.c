@@ -26,6 +26,12 @@ int tamis_acls_new(const struct tamis_acls_config *config, struct tamis_acls **o
 	if (!a)
 		return err;
 	a->config = config ? *config : plain;
+	for (unsigned wide = 0; wide < 2; wide++)
+		a->entries[wide].size = offsetof(struct acl_entry, rule) +
+					acl_rule_size(&(struct acl_rule){.wide = (uint8_t)wide});
+	a->acls.size = sizeof(struct acl);
+	a->links.size = sizeof(struct acl_link);
+	a->places.size = sizeof(struct acl_place);
 	a->fragments = true;
 	if (!a->config.wait_ns)
 		a->config.wait_ns = default_wait_ns;
@@ -80,6 +86,11 @@ void tamis_acls_free(struct tamis_acls *a)
 	}
 	free(a->chunks);
 	free(a->gone);
+	pool_release(&a->entries[0]);
+	pool_release(&a->entries[1]);
+	pool_release(&a->acls);
+	pool_release(&a->links);
+	pool_release(&a->places);
 	vec_free(&a->free_slots);
 	vec_free(&a->undo);
 	vec_free(&a->touched);
@@ -130,7 +141,7 @@ static void table_undo_add(struct tamis_acls *a, struct acl *acl)
 
 	for (struct list *l = acl->entries.next; l != &acl->entries; l = l->next) {
 		e = container_of(l, struct acl_entry, in_acl);
-		free(acl_place_take(e, NULL));
+		acl_place_free(a, acl_place_take(e, NULL));
 	}
 	for (size_t i = 0; i < a->touched.n; i++)
 		if (a->touched.items[i] == t)

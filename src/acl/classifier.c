@@ -119,13 +119,13 @@ static void destroy(struct classifier *c)
 		cls_node_free(c, e);
 	}
 	for (unsigned i = 0; i < CLS_NODE_POOLS; i++)
-		cls_pool_release(&c->nodes[i]);
+		pool_release(&c->nodes[i]);
 	for (unsigned i = 0; i < CLS_SIDES; i++)
 		for (unsigned r = 0; r < CLS_ROOTS; r++)
 			if (c->side[i].root[r].table.dir)
 				cls_tree_free(c, &c->side[i].root[r].table.dir->shape);
 	for (unsigned i = 0; i < 2; i++)
-		cls_pool_release(&c->leaves[i]);
+		pool_release(&c->leaves[i]);
 	order_release(&c->order);
 	free(c);
 }

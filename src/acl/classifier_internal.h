@@ -11,6 +11,7 @@
 
 #include "acl/classifier.h"
 #include "acl/order.h"
+#include "acl/pool.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 
@@ -143,14 +144,6 @@ struct cls_side {
 	struct cls_root root[CLS_ROOTS];
 };
 
-struct cls_pool {
-	size_t size; /* of an object */
-	void *free;  /* each begins with where the next is */
-	struct cls_slab *slabs;
-	uint32_t n_slabs, in_use;
-	size_t bytes;
-};
-
 /* What becomes of things out of reach: see classifier_memory.c. */
 struct cls_retired {
 	struct rcu_head head;
@@ -172,8 +165,8 @@ struct classifier {
 	/* The control thread's. */
 	struct cls_node *changes; /* of the version to come */
 	uint32_t n;
-	struct cls_pool leaves[2]; /* by side */
-	struct cls_pool nodes[CLS_NODE_POOLS];
+	struct pool leaves[2]; /* by side */
+	struct pool nodes[CLS_NODE_POOLS];
 	struct cls_shape *retired; /* out of reach, not yet handed on */
 	uint32_t n_retired;
 	size_t retired_bytes;
@@ -307,7 +300,6 @@ void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_
 int cls_retire_prepare(struct classifier *c);
 /* Nothing is on its way any more: frees what was not handed on. */
 void cls_retire_end(struct classifier *c);
-void cls_pool_release(struct cls_pool *p);
 /* Each shape right below one, once; up to the caller what a directory's slots mean. */
 typedef void cls_shape_fn(void *ctx, struct cls_shape *below);
 void cls_shape_each(struct cls_shape *s, cls_shape_fn *fn, void *ctx);

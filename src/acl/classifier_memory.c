@@ -2,7 +2,7 @@
 /*
  * classifier_memory: where shapes come from, and where they and deleted entries go.
  *
- * Leaves and entries come from slabs of one size each, aligned to cache lines. Other shapes, and
+ * Leaves and entries come from pools of one size each, aligned to cache lines. Other shapes, and
  * entries of more than four lines, from malloc().
  *
  * A shape out of reach waits in c->retired until the change that put it there ends, then in a list
@@ -15,63 +15,14 @@
 
 #include "acl/classifier_internal.h"
 
-enum { SLAB_FIRST = 4, SLAB_MOST = 256, RETIRED_BATCH = 64 };
-
-struct cls_slab {
-	struct cls_slab *next;
-	uint32_t n, used;
-	char pad[112];
-	char objects[];
-};
-
-/* --- slabs ----------------------------------------------------------------------------------- */
-
-static void *pool_take(struct cls_pool *p)
-{
-	void *o = p->free;
-
-	if (o) {
-		p->free = *(void **)o;
-	} else {
-		struct cls_slab *slab = p->slabs;
-		if (!slab || slab->used == slab->n) {
-			uint32_t n = MIN(slab ? slab->n * 2 : SLAB_FIRST, SLAB_MOST);
-			size_t size = (sizeof(*slab) + n * p->size + CLS_ALIGN - 1) &
-				      ~(size_t)(CLS_ALIGN - 1);
-			struct cls_slab *more = aligned_alloc(CLS_ALIGN, size);
-			if (!more)
-				return NULL;
-			*more = (struct cls_slab){.next = slab, .n = n};
-			p->slabs = slab = more;
-			p->bytes += size;
-		}
-		o = slab->objects + slab->used++ * p->size;
-	}
-	p->in_use++;
-	return o;
-}
-
-static void pool_give(struct cls_pool *p, void *o)
-{
-	*(void **)o = p->free;
-	p->free = o;
-	p->in_use--;
-}
-
-void cls_pool_release(struct cls_pool *p)
-{
-	struct cls_slab *next;
-	for (struct cls_slab *s = p->slabs; s; s = next) {
-		next = s->next;
-		free(s);
-	}
-}
+enum { RETIRED_BATCH = 64 };
+_Static_assert((int)CLS_ALIGN == (int)POOL_ALIGN, "leaves begin at a multiple");
 
 /* --- shapes ---------------------------------------------------------------------------------- */
 
 struct cls_leaf *cls_leaf_new(struct classifier *c, const struct cls_side *side)
 {
-	struct cls_pool *p = &c->leaves[!side->ipv4];
+	struct pool *p = &c->leaves[!side->ipv4];
 
 	p->size = cls_leaf_size(side->ipv4);
 	struct cls_leaf *l = pool_take(p);
@@ -92,7 +43,7 @@ static size_t node_size(unsigned words)
 }
 
 /* Where entries of a size come from; NULL: malloc(). */
-static struct cls_pool *node_pool(struct classifier *c, size_t size)
+static struct pool *node_pool(struct classifier *c, size_t size)
 {
 	size_t lines = size / CLS_LINE, i = size % CLS_LINE ? 0 : lines - 1;
 
@@ -105,7 +56,7 @@ static struct cls_pool *node_pool(struct classifier *c, size_t size)
 struct cls_node *cls_node_new(struct classifier *c, unsigned words)
 {
 	size_t size = node_size(words);
-	struct cls_pool *p = node_pool(c, size);
+	struct pool *p = node_pool(c, size);
 	struct cls_node *e = p ? pool_take(p) : aligned_alloc(CLS_LINE, size);
 
 	if (e && !p)
@@ -116,7 +67,7 @@ struct cls_node *cls_node_new(struct classifier *c, unsigned words)
 void cls_node_free(struct classifier *c, struct cls_node *e)
 {
 	size_t size = node_size(cls_packed_words(&e->rule));
-	struct cls_pool *p = node_pool(c, size);
+	struct pool *p = node_pool(c, size);
 
 	if (p) {
 		pool_give(p, e);

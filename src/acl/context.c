@@ -63,7 +63,7 @@ static void context_destroy(struct tamis_acl_context *ctx)
 	acl_table_release(&ctx->table);
 	for (struct list *l = ctx->links.next, *next; l != &ctx->links; l = next) {
 		next = l->next;
-		free(link_in_ctx(l));
+		pool_give(&ctx->acls->links, link_in_ctx(l));
 	}
 	free(ctx);
 }
@@ -77,9 +77,10 @@ static void context_put(struct tamis_acl_context *ctx)
 static void link_free(struct rcu_head *head)
 {
 	struct acl_link *link = container_of(head, struct acl_link, head);
+	struct tamis_acls *a = link->ctx->acls;
 
 	context_put(link->ctx);
-	free(link);
+	pool_give(&a->links, link);
 }
 
 /* Nobody looks at a version any more in which the link is there. */
@@ -99,7 +100,7 @@ void acl_link_commit_del(struct acl_link *link)
 {
 	for (struct acl_place *p = link->removed, *next; p; p = next) {
 		next = p->next;
-		free(p);
+		acl_place_free(link->ctx->acls, p);
 	}
 	link->ctx->refs++;
 	rcu_defer(link->ctx->acls->rcu, &link->head, link_quiet, sizeof(*link));
@@ -137,7 +138,7 @@ static void link_count(struct acl_link *link, int by)
 static int link_add(struct tamis_acl_context *ctx, struct acl *acl, struct list *before, bool fused)
 {
 	struct tamis_acls *a = ctx->acls;
-	struct acl_link *link = calloc(1, sizeof(*link));
+	struct acl_link *link = pool_take(&a->links);
 	struct cls_entry *next;
 	int err = -ENOMEM;
 
@@ -151,7 +152,7 @@ static int link_add(struct tamis_acl_context *ctx, struct acl *acl, struct list 
 				  .to = UINT64_MAX};
 	err = acl_undo_push(a, UNDO_LINK_ADD, link, NULL);
 	if (err) {
-		free(link);
+		pool_give(&a->links, link);
 		return err;
 	}
 	list_insert(&link->in_ctx, before);
@@ -175,7 +176,8 @@ void acl_link_undo_add(struct acl_link *link)
 	struct acl *acl = link->acl;
 
 	for (struct list *l = acl->entries.next; link->fused && l != &acl->entries; l = l->next)
-		free(acl_place_take(container_of(l, struct acl_entry, in_acl), link));
+		acl_place_free(acl->acls,
+			       acl_place_take(container_of(l, struct acl_entry, in_acl), link));
 	list_take(&link->in_ctx);
 	list_take(&link->in_acl);
 	link_count(link, -1);
@@ -319,7 +321,9 @@ void tamis_acl_context_free(struct tamis_acl_context *ctx)
 
 		for (struct list *e = acl->entries.next; link->fused && e != &acl->entries;
 		     e = e->next)
-			free(acl_place_take(container_of(e, struct acl_entry, in_acl), link));
+			acl_place_free(
+				acl->acls,
+				acl_place_take(container_of(e, struct acl_entry, in_acl), link));
 		list_take(&link->in_acl);
 		link_count(link, -1);
 	}

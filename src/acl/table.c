@@ -31,7 +31,8 @@ struct acl_table *acl_place_table(const struct acl_entry *e, const struct acl_li
 
 int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *next)
 {
-	struct acl_place *place = calloc(1, sizeof(*place));
+	struct tamis_acls *a = e->acl->acls;
+	struct acl_place *place = pool_take(&a->places);
 	struct cls_cond conds[RULE_CONDS_MAX];
 	struct cls_rule rule;
 
@@ -39,18 +40,24 @@ int acl_place_add(struct acl_entry *e, struct acl_link *link, struct cls_entry *
 		return -ENOMEM;
 	*place = (struct acl_place){.link = link, .next = e->places};
 	struct acl_table *t = acl_place_table(e, link);
-	int err = acl_table_touch(e->acl->acls, t);
+	int err = acl_table_touch(a, t);
 
 	acl_rule_conds(&e->rule, e->acl->kind, conds, &rule);
 	if (!err)
 		err = classifier_insert(t->cls, next, &rule, e, &place->at);
 	if (err) {
-		free(place);
+		pool_give(&a->places, place);
 		return err;
 	}
 	e->refs++;
 	e->places = place;
 	return 0;
+}
+
+void acl_place_free(struct tamis_acls *a, struct acl_place *p)
+{
+	if (p)
+		pool_give(&a->places, p);
 }
 
 struct acl_place *acl_place_find(const struct acl_entry *e, const struct acl_link *link)
