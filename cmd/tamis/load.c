@@ -64,7 +64,7 @@ static int load_ipsets(struct tamis *t, const struct options *o, uint64_t now)
 		err = ipset_restore(s, o->ipsets.items[i], &options, &out, &messages, NULL);
 	}
 	if (!err)
-		err = ipset_publish(s, t, options.prefix, now, &messages);
+		err = ipset_publish(s, t, now, &messages);
 	ipset_free(s);
 	fputs(strbuf_str(&messages), stderr);
 	if (err && !messages.len)

@@ -55,9 +55,7 @@ static int said_hand_over(struct ipset *s, int err, const char *prefix, bool qui
 	if (!err && !quiet && s->warnings.len)
 		strbuf_printf(messages, "Warning: %s\n", strbuf_str(&s->warnings));
 	if (!quiet && s->error.len) {
-		strbuf_printf(messages, "%s: ", prefix ? prefix : IPSET_VERSION);
-		if (s->line)
-			strbuf_printf(messages, "Error in line %u: ", s->line);
+		ipset_place_print(prefix, s->line, messages);
 		strbuf_printf(messages, "%s\n", strbuf_str(&s->error));
 		if (status == 2 && !prefix)
 			strbuf_puts(messages, "Try `ipset help' for more information.\n");
@@ -272,6 +270,7 @@ static int restore_lines(struct restore *r, struct line_reader *lines, bool *cha
 	int got = 0, err = 0;
 
 	s->now = r->o->now;
+	s->prefix = r->o->prefix;
 	s->line = 0;
 	s->fraction = 0;
 	while (!err && !r->quit && (got = line_reader_next(lines, &line, &len)) > 0) {
@@ -287,6 +286,7 @@ static int restore_lines(struct restore *r, struct line_reader *lines, bool *cha
 	if (changed)
 		*changed = !err && s->changed;
 	s->now = r->o->now;
+	s->prefix = NULL;
 	s->fraction = 0;
 	if (err)
 		ipset_rollback(s);

@@ -7,7 +7,7 @@
  *	ipset_restore(s, path, ...)		once or more
  *	ipset_request_parse(s, n, words, &r, messages)
  *	ipset_request_run(s, &r, now, out, messages)
- *	ipset_publish(s, t, prefix, now, ...)	the sets stand in table `inet global`
+ *	ipset_publish(s, t, now, ...)		the sets stand in table `inet global`
  *	ipset_free(s);
  *
  * Messages and exit status are ipset's: 0, 1 for what cannot be done, 2 for what is no command. A
@@ -83,15 +83,15 @@ int ipset_line_run(struct ipset *s, const char *line, size_t len, uint64_t now, 
 		   struct strbuf *messages, bool *changed);
 
 struct ipset_restore_options {
-	const char *prefix; /* of messages; NULL: "ipset v7.17" */
+	const char *prefix; /* of messages, a file's name that stays; NULL: "ipset v7.17" */
 	bool exist, quiet;
 	uint64_t now;
 };
 
 /*
  * Carries out the lines of a file ("-" is standard input) or a text, as one step. The exit status,
- * with "PREFIX: Error in line N: ..." in `messages`; -ENOENT, -EACCES, ...: the file could not be
- * read; -ENOMEM. `out` and `changed` as above.
+ * with "PREFIX:N: Error: ..." in `messages`, or without a prefix as ipset says it; -ENOENT,
+ * -EACCES, ...: the file could not be read; -ENOMEM. `out` and `changed` as above.
  */
 int ipset_restore(struct ipset *s, const char *path, const struct ipset_restore_options *o,
 		  struct strbuf *out, struct strbuf *messages, bool *changed);
@@ -109,8 +109,7 @@ int ipset_state_read(struct ipset *s, const char *path, const struct ipset_resto
 		     struct strbuf *messages);
 
 /* 0, -EINVAL with messages, -ENOMEM; after an error the engine is as it was. Messages about a set
- * begin with `prefix` and the line of the last restore that made it. */
-int ipset_publish(struct ipset *s, struct tamis *t, const char *prefix, uint64_t now,
-		  struct strbuf *messages);
+ * begin with the prefix and the line of the restore that made it. */
+int ipset_publish(struct ipset *s, struct tamis *t, uint64_t now, struct strbuf *messages);
 
 #endif

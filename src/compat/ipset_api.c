@@ -93,7 +93,7 @@ int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_t len, uns
 int tamis_ipset_publish(struct tamis_ipset *s, struct tamis *t, uint64_t now, char **messages)
 {
 	struct strbuf text = STRBUF_INIT;
-	int err = ipset_publish(s->session, t, "ipset v7.17", now, &text);
+	int err = ipset_publish(s->session, t, now, &text);
 
 	if (!err)
 		err = strbuf_error(&text);

@@ -328,6 +328,7 @@ static int set_insert(struct ipset *s, const char *name, struct ipset_body *b)
 	if (!set)
 		return -ENOMEM;
 	strcpy(set->name, name);
+	set->prefix = s->prefix;
 	set->line = s->line;
 	err = vec_reserve(&s->sets, s->sets.n + 1);
 	if (!err)

@@ -180,8 +180,9 @@ enum { IPSET_LENGTHS = 129 };
 
 struct ipset_set {
 	char name[IPSET_NAME_MAX + 1];
-	uint32_t refs; /* of lists */
-	uint32_t line; /* where it was made */
+	uint32_t refs;	    /* of lists */
+	const char *prefix; /* where it was made: a file's name or NULL */
+	uint32_t line;
 	struct ipset_body *body;
 };
 
@@ -212,6 +213,7 @@ struct ipset {
 	struct strbuf error, warnings; /* lines without their newline at the end */
 	int status;		       /* of the command that failed */
 	uint32_t line;		       /* of a restore, else 0 */
+	const char *prefix;	       /* of its messages, or NULL */
 	bool exist;		       /* of the command */
 	bool skb_seen;
 	/* Of one set; all of them come before what is done next. */
@@ -223,6 +225,8 @@ struct ipset {
 /* Adds a line to what is wrong; -EINVAL. Exit status 1; of ipset_usage() 2. */
 int ipset_fail(struct ipset *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int ipset_usage(struct ipset *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* "FILE:N: Error: ", or what ipset says in front of one. */
+void ipset_place_print(const char *prefix, uint32_t line, struct strbuf *out);
 void ipset_warn(struct ipset *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 struct ipset_set *ipset_find(struct ipset *s, const char *name);

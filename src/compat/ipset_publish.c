@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "compat/address.h"
+#include "compat/ipset_command.h"
 #include "compat/ipset_int.h"
 #include "engine/change.h"
 
@@ -30,7 +31,6 @@ enum { BATCH = 64 };
 
 struct publish {
 	struct ipset *s;
-	const char *prefix;
 	struct strbuf *messages;
 	struct change *change;
 	const struct ipset_set *set; /* the present one */
@@ -53,15 +53,17 @@ static int publish_fail(struct publish *p, const char *fmt, ...)
 {
 	va_list ap;
 
-	strbuf_printf(p->messages, "%s: Error", p->prefix);
-	if (p->set->line)
-		strbuf_printf(p->messages, " in line %u", p->set->line);
-	strbuf_puts(p->messages, ": ");
+	ipset_place_print(p->set->prefix, p->set->line, p->messages);
 	va_start(ap, fmt);
 	strbuf_vprintf(p->messages, fmt, ap);
 	va_end(ap);
 	strbuf_putc(p->messages, '\n');
 	return -EINVAL;
+}
+
+static const char *prefix_of(const struct ipset_set *set)
+{
+	return set->prefix ? set->prefix : IPSET_VERSION;
 }
 
 static void type_print(const struct ipset_body *b, struct strbuf *out)
@@ -547,7 +549,8 @@ static int set_publish(struct publish *p)
 			err = items_each(p, b, 0, item_check);
 	}
 	if (!err && !fits) {
-		strbuf_printf(p->messages, "%s: list %s is left out: %s\n", p->prefix, p->set->name,
+		strbuf_printf(p->messages, "%s: list %s is left out: %s\n", prefix_of(p->set),
+			      p->set->name,
 			      b->members.n ? "its members are not of one type"
 					   : "it has no members");
 		return is_published(p) ? set_replace(p, false) : 0;
@@ -555,11 +558,10 @@ static int set_publish(struct publish *p)
 	return err ? err : set_put(p);
 }
 
-int ipset_publish(struct ipset *s, struct tamis *t, const char *prefix, uint64_t now,
-		  struct strbuf *messages)
+int ipset_publish(struct ipset *s, struct tamis *t, uint64_t now, struct strbuf *messages)
 {
 	static const char table[] = "add table inet global\n";
-	struct publish p = {.s = s, .prefix = prefix, .messages = messages};
+	struct publish p = {.s = s, .messages = messages};
 	int err = change_begin(t, now, &p.change);
 
 	if (err)
@@ -574,8 +576,9 @@ int ipset_publish(struct ipset *s, struct tamis *t, const char *prefix, uint64_t
 	vec_free(&p.exceptions);
 	vec_free(&p.holes);
 	strbuf_free(&p.type);
-	if (!err && s->skb_seen)
-		strbuf_printf(messages, "%s: values of skbinfo are read, not evaluated\n", prefix);
+	if (!err && s->skb_seen && s->sets.n)
+		strbuf_printf(messages, "%s: values of skbinfo are read, not evaluated\n",
+			      prefix_of(s->sets.items[s->sets.n - 1]));
 	if (!err)
 		return change_commit(p.change, messages);
 	change_abort(p.change);

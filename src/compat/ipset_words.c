@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "compat/ipset_command.h"
 #include "compat/ipset_int.h"
 
 static void line_add(struct strbuf *to, const char *fmt, va_list ap)
@@ -12,26 +13,43 @@ static void line_add(struct strbuf *to, const char *fmt, va_list ap)
 	strbuf_vprintf(to, fmt, ap);
 }
 
+static int wrong(struct ipset *s, int status, const char *fmt, va_list ap)
+{
+	line_add(&s->error, fmt, ap);
+	s->status = status;
+	return -EINVAL;
+}
+
 int ipset_fail(struct ipset *s, const char *fmt, ...)
 {
 	va_list ap;
+	int err;
 
 	va_start(ap, fmt);
-	line_add(&s->error, fmt, ap);
+	err = wrong(s, 1, fmt, ap);
 	va_end(ap);
-	s->status = 1;
-	return -EINVAL;
+	return err;
 }
 
 int ipset_usage(struct ipset *s, const char *fmt, ...)
 {
 	va_list ap;
+	int err;
 
 	va_start(ap, fmt);
-	line_add(&s->error, fmt, ap);
+	err = wrong(s, 2, fmt, ap);
 	va_end(ap);
-	s->status = 2;
-	return -EINVAL;
+	return err;
+}
+
+void ipset_place_print(const char *prefix, uint32_t line, struct strbuf *out)
+{
+	if (!line)
+		strbuf_printf(out, "%s: ", prefix ? prefix : IPSET_VERSION);
+	else if (prefix)
+		strbuf_printf(out, "%s:%u: Error: ", prefix, line);
+	else
+		strbuf_printf(out, "%s: Error in line %u: ", IPSET_VERSION, line);
 }
 
 void ipset_warn(struct ipset *s, const char *fmt, ...)

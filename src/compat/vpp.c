@@ -15,7 +15,7 @@ static void say(struct vpp *v, const char *kind, const char *fmt, va_list ap)
 {
 	size_t from;
 
-	strbuf_printf(v->messages, "%s: %s in line %u: ", v->file, kind, v->line);
+	strbuf_printf(v->messages, "%s:%u: %s: ", v->file, v->line, kind);
 	from = v->messages->len;
 	strbuf_vprintf(v->messages, fmt, ap);
 	strbuf_mask(v->messages, from);

@@ -31,7 +31,7 @@
 
 /*
  * Carries out the lines of a file, "-" for standard input, on the ACLs of t's interfaces. What
- * `show` says goes to `output`, "FILE: Error in line N: ..." and warnings go to `messages`. 0,
+ * `show` says goes to `output`, "FILE:N: Error: ..." and warnings go to `messages`. 0,
  * -EINVAL with messages, -ENOENT, -EACCES, ...: the file could not be read; -ENOMEM. After an error
  * t is as it was.
  */

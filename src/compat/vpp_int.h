@@ -36,7 +36,7 @@ struct vpp {
 	char passed[32]; /* how the first line that was passed over begins */
 };
 
-/* "FILE: Error in line N: ..."; -EINVAL. */
+/* "FILE:N: Error: ..."; -EINVAL. */
 int vpp_fail(struct vpp *v, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void vpp_warn(struct vpp *v, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -152,7 +152,7 @@ def state_may_be_any_restore_file():
     same(os.stat("sets").st_mode & 0o777, 0o640)
     written("sets", "create a hash:net\nadd a nonsense\n")
     same(ipset("add", "a", "10.0.0.0/8", status=1)[1],
-         "sets: Error in line 2: Syntax error: cannot parse nonsense: resolving to IPv4 address failed\n")
+         "sets:2: Error: Syntax error: cannot parse nonsense: resolving to IPv4 address failed\n")
     same(read("sets"), "create a hash:net\nadd a nonsense\n")
 
 

@@ -17,8 +17,9 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
+
+from tap import Skipped, run_all, test
 
 TAMIS, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 UPDATE = "--update" in sys.argv
@@ -31,20 +32,9 @@ LOCAL = ["--local", "192.0.2.1", "--local", "2001:db8::1"]
 REPLAY = ["replay", "-f", RULES, *LOCAL]
 DROP_ALL = "table inet t { chain c { type filter hook forward priority 0; policy drop; }; }\n"
 
-TESTS = []
 
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-class Failed(Exception):
+class Failed(AssertionError):
     pass
-
-
-class Skipped(Exception):
-    """This machine has not what the case needs."""
 
 
 def tamis(*args, stdin=None, status=0, stdout=subprocess.PIPE, env=None):
@@ -498,7 +488,7 @@ def acls_of_others():
         path = os.path.join(folder, name)
         run = subprocess.run([TAMIS, "check", "--acl", path], capture_output=True, text=True, timeout=60)
         if run.returncode:
-            holds(re.search(r"(?m)^.*: Error in line \d+: .", run.stderr), run.stderr)
+            holds(re.search(r"(?m)^.*:\d+: Error: .", run.stderr), run.stderr)
             continue
         with open(path) as text:
             lines = sum("acl-plugin acl " in line for line in text)
@@ -655,7 +645,7 @@ def ipset_limits():
     for head in ("create x hash:ip\n", "create x hash:ip maxelem 65536\n"):
         written("sets.ipset", head + adds)
         same(tamis("list", "-f", "none.nft", "--ipset", "sets.ipset", status=1),
-             ("", "sets.ipset: Error in line 65538: Hash is full, cannot add more elements\n"))
+             ("", "sets.ipset:65538: Error: Hash is full, cannot add more elements\n"))
 
 
 @test
@@ -783,7 +773,7 @@ def ipset_of_a_great_blocklist():
         with open("sets.ipset", "a") as f:
             f.write("add n nonsense\n")
         same(tamis("check", "-f", "none.nft", "--ipset", "sets.ipset", status=1)[1],
-             "sets.ipset: Error in line 1756003: Syntax error: cannot parse nonsense: resolving to IPv4 address failed\n")
+             "sets.ipset:1756003: Error: Syntax error: cannot parse nonsense: resolving to IPv4 address failed\n")
 
 
 @test
@@ -795,7 +785,7 @@ def ipsets_of_others():
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if name == "k8s-ipset.txt":  # adds to a set that it does not make
-            holds("Error in line 1: " in tamis("check", "-f", "none.nft", "--ipset", path, status=1)[1])
+            holds(":1: Error: " in tamis("check", "-f", "none.nft", "--ipset", path, status=1)[1])
         else:
             same(tamis("check", "-f", "none.nft", "--ipset", path), ("", ""))
 
@@ -1109,7 +1099,7 @@ def rules_that_nothing_tells_apart():
         written("ranges.acl", f"set acl-plugin acl index 0 {', '.join(ranges[:n])}\n"
                 "set acl-plugin interface e0 input acl 0\n".encode())
         err = tamis("replay", "-q", "--acl", "ranges.acl", "--iif", "e0", CAPTURE, status=status)[1]
-        holds(err.startswith("ranges.acl: Error in line 1: too many rules of this ACL overlap") == (n == 5000), err)
+        holds(err.startswith("ranges.acl:1: Error: too many rules of this ACL overlap") == (n == 5000), err)
 
 
 @test
@@ -1522,25 +1512,5 @@ def readme_names_what_is_not_evaluated():
                 same(sorted(re.findall(r"`([^`]+)`", row)), sorted(said[re.match(r"\| ([a-z ]+)", row)[1].strip()]))
 
 
-def main():
-    print(f"1..{len(TESTS)}")
-    failed = 0
-    for n, function in enumerate(TESTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                function()
-                print(f"ok {n} - {function.__name__}")
-            except Skipped as reason:
-                print(f"ok {n} - {function.__name__} # SKIP {reason}")
-            except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {n} - {function.__name__}")
-                for line in f"{type(e).__name__}: {e}".splitlines():
-                    print(f"# {line}")
-            os.chdir(ROOT)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all())

@@ -13,20 +13,12 @@ import resource
 import struct
 import subprocess
 import sys
-import tempfile
 
-from tap import same
+from tap import run_all, same, test
 
 TAMIS = os.path.abspath(sys.argv[1])
 with open(TAMIS, "rb") as program:
     SANITIZED = b"__asan_" in program.read()
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
 
 def written(name, text):
     with open(name, "w") as f:
@@ -387,21 +379,5 @@ def case_8_ends():
     same(raw(both, "0.0.0.0/0 . 0-65535", pairs, "ip saddr . tcp dport @s"), "xxxx")
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for n, function in enumerate(TESTS, 1):
-            try:
-                function()
-                print(f"ok {n} - {function.__name__}", flush=True)
-            except (AssertionError, subprocess.SubprocessError, IndexError, ValueError) as e:
-                failed += 1
-                print("# " + str(e).replace("\n", "\n# "))
-                print(f"not ok {n} - {function.__name__}", flush=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all())

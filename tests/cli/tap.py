@@ -34,10 +34,11 @@ def run_all():
                 print(f"ok {n} - {function.__name__}")
             except Skipped as why:
                 print(f"ok {n} - {function.__name__} # SKIP {why}")
-            except (AssertionError, subprocess.TimeoutExpired) as e:
+            except (AssertionError, OSError, ValueError, LookupError, subprocess.SubprocessError) as e:
                 failed += 1
                 print(f"not ok {n} - {function.__name__}")
-                for line in str(e).splitlines()[:40]:
+                what = str(e) if isinstance(e, AssertionError) else f"{type(e).__name__}: {e}"
+                for line in what.splitlines()[:40]:
                     print(f"# {line}")
             os.chdir("/")
         sys.stdout.flush()

@@ -108,22 +108,22 @@ static void warnings(void **state)
 		const char *text, *want;
 	} cases[] = {
 		{"set acl-plugin acl permit src 10.10.0.0/24 sport 443",
-		 "f: Warning in line 1: ports and flags say nothing in a rule without a "
+		 "f:1: Warning: ports and flags say nothing in a rule without a "
 		 "protocol\n"},
 		{"set acl-plugin acl permit proto 6 tcpflags 3 mask 1",
-		 "f: Warning in line 1: flags that are not in their mask match no TCP packet\n"},
+		 "f:1: Warning: flags that are not in their mask match no TCP packet\n"},
 		{"\nset acl-plugin use-hash-acl-matching 0\nset acl-plugin session table "
 		 "max-entries 5",
-		 "f: Warning in line 2: 'use-hash-acl-matching' has no effect here\n"
-		 "f: Warning in line 3: 'session' has no effect here\n"},
+		 "f:2: Warning: 'use-hash-acl-matching' has no effect here\n"
+		 "f:3: Warning: 'session' has no effect here\n"},
 		{"#!/bin/bash\nvppctl set interface state x up\ncreate loopback interface\n",
 		 "f: Warning: 2 commands that are not about ACLs are passed over, the first in "
 		 "line 2: set interface state\n"},
 		{"set acl-plugin acl permit\nset acl-plugin interface a input acl 0\n"
 		 "set acl-plugin interface a input acl 0\n"
 		 "set acl-plugin interface a output acl 0 del\n",
-		 "f: Warning in line 3: ACL 0 is already input of a\n"
-		 "f: Warning in line 4: ACL 0 is not output of a\n"},
+		 "f:3: Warning: ACL 0 is already input of a\n"
+		 "f:4: Warning: ACL 0 is not output of a\n"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -238,7 +238,7 @@ static void errors(void **state)
 		strbuf_printf(&text, "%s%s\n", change, cases[i].text);
 		for (const char *p = strchr(cases[i].text, '\n'); p; p = strchr(p + 1, '\n'))
 			line++;
-		strbuf_printf(&want, "f: Error in line %u: %s\n", line, cases[i].want);
+		strbuf_printf(&want, "f:%u: Error: %s\n", line, cases[i].want);
 		assert_int_equal(exec(t, strbuf_str(&text), &out, &messages), -EINVAL);
 		assert_string_equal(strbuf_str(&messages), strbuf_str(&want));
 		listed(t, before);
