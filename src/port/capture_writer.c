@@ -236,6 +236,9 @@ static int open_output(struct capture_writer *w, const char *path)
 	int fd;
 
 	if (!strcmp(path, "-")) {
+		/* Closed, or opened for reading in its place. */
+		if ((fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY)
+			return -EBADF;
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -676,44 +676,17 @@ int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t 
 	return err;
 }
 
-const struct set_ops interval_set_ops = {
-	.name = "interval",
-	.bare = interval_bare,
-	.bare_keys = interval_bare_keys,
-	.find = interval_find,
-	.conflict = interval_conflict,
-	.match = interval_match,
-	.lookup = interval_lookup,
-	.prepare = interval_prepare,
-	.reserve = interval_reserve,
-	.reserve_take = interval_reserve_take,
-	.insert = interval_insert,
-	.remove = interval_remove,
-	.begin = interval_begin,
-	.publish = interval_publish,
-	.revert = interval_revert,
-	.each = interval_each,
-	.store_free = interval_store_free,
-};
+/* Both kinds are one but for the records of a bitmap. */
+#define INTERVAL_OPS                                                                               \
+	.bare = interval_bare, .bare_keys = interval_bare_keys, .find = interval_find,             \
+	.conflict = interval_conflict, .match = interval_match, .lookup = interval_lookup,         \
+	.prepare = interval_prepare, .reserve = interval_reserve,                                  \
+	.reserve_take = interval_reserve_take, .insert = interval_insert,                          \
+	.remove = interval_remove, .begin = interval_begin, .publish = interval_publish,           \
+	.revert = interval_revert, .each = interval_each, .store_free = interval_store_free
+
+const struct set_ops interval_set_ops = {.name = "interval", INTERVAL_OPS};
 
 /* Exact keys of 1 or 2 bytes that have nothing else. */
 const struct set_ops bitmap_set_ops = {
-	.name = "bitmap",
-	.bare = interval_bare,
-	.bare_keys = interval_bare_keys,
-	.find = interval_find,
-	.conflict = interval_conflict,
-	.match = interval_match,
-	.lookup = interval_lookup,
-	.prepare = interval_prepare,
-	.reserve = interval_reserve,
-	.reserve_record = bitmap_reserve_record,
-	.reserve_take = interval_reserve_take,
-	.insert = interval_insert,
-	.remove = interval_remove,
-	.begin = interval_begin,
-	.publish = interval_publish,
-	.revert = interval_revert,
-	.each = interval_each,
-	.store_free = interval_store_free,
-};
+	.name = "bitmap", .reserve_record = bitmap_reserve_record, INTERVAL_OPS};
