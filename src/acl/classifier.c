@@ -75,7 +75,7 @@ static void side_init(struct cls_side *s, bool ipv4, uint8_t without)
 
 int classifier_new(const struct classifier_config *config, struct classifier **out)
 {
-	if (config->max_entries > CLS_ENTRIES_MAX)
+	if (config->max_entries > CLS_ENTRIES_MAX || !config->version)
 		return -EINVAL;
 	struct classifier *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -87,8 +87,6 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 		c->config.max_places = CLS_PLACES_DEFAULT;
 	if (!c->config.max_chain)
 		c->config.max_chain = CLS_ENTRIES_MAX;
-	if (!c->config.version)
-		c->config.version = &c->own_version;
 	c->ops = cls_ops_best();
 	struct hash_secret secret;
 	int err = hash_secret_draw(&secret);
@@ -150,20 +148,9 @@ void classifier_free(struct classifier *c)
 
 /* --- versions -------------------------------------------------------------------------------- */
 
-uint64_t classifier_version(const struct classifier *c)
-{
-	return __atomic_load_n(c->config.version, __ATOMIC_ACQUIRE);
-}
-
 static uint64_t next_version(const struct classifier *c)
 {
 	return *c->config.version + 1;
-}
-
-bool classifier_visible(const struct cls_entry *entry, uint64_t version)
-{
-	const struct cls_node *e = cls_node_of(entry);
-	return e->born <= version && version < __atomic_load_n(&e->died, __ATOMIC_RELAXED);
 }
 
 /* Read by lookups, to choose their way. */
@@ -176,8 +163,6 @@ void classifier_commit(struct classifier *c)
 {
 	struct cls_node *dead = NULL, *e;
 
-	if (c->config.version == &c->own_version)
-		__atomic_store_n(&c->own_version, c->own_version + 1, __ATOMIC_RELEASE);
 	while ((e = c->changes)) {
 		c->changes = e->change;
 		e->rule.changed = false;
@@ -377,22 +362,12 @@ void classifier_delete(struct classifier *c, struct cls_entry *entry)
 
 /* --- walking ---------------------------------------------------------------------------------- */
 
-static struct cls_entry *live_from(struct classifier *c, struct order_node *o)
+struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e)
 {
-	for (; o != &c->order.head; o = o->next)
+	for (struct order_node *o = cls_node_of(e)->order.next; o != &c->order.head; o = o->next)
 		if (container_of(o, struct cls_node, order)->died == UINT64_MAX)
 			return &container_of(o, struct cls_node, order)->pub;
 	return NULL;
-}
-
-struct cls_entry *classifier_first(struct classifier *c)
-{
-	return live_from(c, c->order.head.next);
-}
-
-struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e)
-{
-	return live_from(c, cls_node_of(e)->order.next);
 }
 
 struct survey {

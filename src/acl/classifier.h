@@ -12,10 +12,9 @@
  * a field that the packet does not have does not hold, turned round or not.
  *
  * Versions. An entry is there from one version on and up to another; changes belong to the version
- * that comes next and are seen by nobody before classifier_commit(). A reader takes the version
- * once a burst and passes it to every lookup of the burst: it sees all of a change or nothing.
- * Several classifiers can share a version: config.version points to a number of the caller's, who
- * adds one to it (release) and then commits each of them.
+ * that comes next. config.version points to a number of the caller's, who adds one to it (release)
+ * and then commits each of the classifiers that share it. A reader takes the version once a burst
+ * (acquire) and passes it to every lookup of the burst: it sees all of a change or nothing.
  *
  * Threads: one control thread changes; any number of workers look up, wait-free, each registered in
  * config.rcu and quiet between bursts. Without an rcu domain all calls are one at a time. The
@@ -156,7 +155,7 @@ struct cls_entry {
 struct classifier_config {
 	struct rcu *rcu;	 /* NULL: calls are one at a time */
 	uint64_t wait_ns;	 /* that an insertion waits for readers at most; 0: a second */
-	const uint64_t *version; /* NULL: the classifier has its own */
+	const uint64_t *version; /* the caller's, there as long as the classifier */
 	uint32_t max_entries;	 /* 0: CLS_ENTRIES_DEFAULT */
 	/* Entries that nothing tells apart, and that a lookup may have to look at one after the
 	 * other; 0: no limit but max_entries. */
@@ -179,7 +178,7 @@ struct classifier_config {
 
 enum { CLS_ENTRIES_DEFAULT = 1 << 24, CLS_ENTRIES_MAX = 1 << 28, CLS_PLACES_DEFAULT = 1 << 26 };
 
-/* 0, -EINVAL for limits out of range, -ENOMEM. */
+/* 0, -EINVAL for limits out of range or without a version, -ENOMEM. */
 int classifier_new(const struct classifier_config *config, struct classifier **out);
 /*
  * No reader may be left in it. Releases all cookies, later if something of it still waits for
@@ -199,12 +198,11 @@ int classifier_insert(struct classifier *c, struct cls_entry *before, const stru
 		      void *cookie, struct cls_entry **out);
 /* Takes an entry away; it must be there. Needs no memory. */
 void classifier_delete(struct classifier *c, struct cls_entry *e);
-/* Makes all changes since the last commit visible, or takes them back. */
+/* The version has become one more: ends the changes that belong to it. Or takes them back. */
 void classifier_commit(struct classifier *c);
 void classifier_abort(struct classifier *c);
 
 /* In order, entries to come included, deleted ones not; NULL at the end. */
-struct cls_entry *classifier_first(struct classifier *c);
 struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e);
 
 struct classifier_stats {
@@ -226,14 +224,9 @@ void classifier_stats_read(struct classifier *c, struct classifier_stats *out);
 /* Bits of the fields that some rule compares; never fewer than a version that is visible needs. */
 uint32_t classifier_fields(const struct classifier *c);
 
-uint64_t classifier_version(const struct classifier *c);
-
 /* True if a comes before b. Both are of this classifier. O(1). */
 bool classifier_before(const struct classifier *c, const struct cls_entry *a,
 		       const struct cls_entry *b);
-
-/* True if an entry is there in a version. */
-bool classifier_visible(const struct cls_entry *e, uint64_t version);
 
 /*
  * For each packet of the mask the first entry that matches and is there in that version, and comes

@@ -157,7 +157,6 @@ struct cls_retired {
 struct classifier {
 	struct classifier_config config;
 	const struct cls_ops *ops;
-	uint64_t own_version;
 	uint64_t keys[CLS_HASH_KEYS];
 	uint32_t fields;
 	struct cls_side side[CLS_SIDES];

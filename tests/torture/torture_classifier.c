@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "../unit/classifier_model.h"
+#include "acl/classifier_internal.h"
 #include "rcu/rcu.h"
 
 enum { READERS = 2, STAY = 40, MOST = 3000, SECOND = 1000000000, MARK = 0xfeedbeef };
@@ -29,6 +30,7 @@ static double seconds = 1;
 
 struct world {
 	struct classifier *c;
+	uint64_t version;
 	struct rcu *rcu;
 	struct model_rule stay[STAY], *always; /* in order; the one of MARK before them */
 	bool stop;
@@ -50,6 +52,12 @@ static void add(uint64_t *counter, uint64_t n)
 
 /* --- readers ---------------------------------------------------------------------------------- */
 
+static bool visible(const struct cls_entry *hit, uint64_t version)
+{
+	const struct cls_node *e = cls_node_of(hit);
+	return e->born <= version && version < __atomic_load_n(&e->died, __ATOMIC_RELAXED);
+}
+
 static void check_hit(struct world *w, const struct cls_key *k, uint64_t version,
 		      const struct cls_entry *hit)
 {
@@ -62,7 +70,7 @@ static void check_hit(struct world *w, const struct cls_key *k, uint64_t version
 		add(&w->lost, stays != NULL);
 		return;
 	}
-	add(&w->wrong, !model_matches(hit->cookie, k) || !classifier_visible(hit, version));
+	add(&w->wrong, !model_matches(hit->cookie, k) || !visible(hit, version));
 	add(&w->out_of_order,
 	    stays && hit != stays->entry && !classifier_before(w->c, hit, stays->entry));
 }
@@ -83,7 +91,7 @@ static void *reader(void *arg)
 			model_key(&seed, &keys[i]);
 		for (unsigned i = 0; i < CLS_BURST; i += 16)
 			keys[i].w[CLS_AT_MARK / 32] = MARK;
-		uint64_t version = classifier_version(w->c);
+		uint64_t version = __atomic_load_n(&w->version, __ATOMIC_ACQUIRE);
 		uint64_t found = classifier_lookup(w->c, version, keys, UINT64_MAX, NULL, hit);
 		for (unsigned i = 0; i < CLS_BURST; i++) {
 			const struct cls_entry *e = found >> i & 1 ? hit[i] : NULL;
@@ -170,6 +178,12 @@ static void take_back(struct world *w, struct model_rule **live, unsigned n, uin
 	classifier_abort(w->c);
 }
 
+static void commit(struct world *w)
+{
+	__atomic_store_n(&w->version, w->version + 1, __ATOMIC_RELEASE);
+	classifier_commit(w->c);
+}
+
 static void readers_see_one_order(void **state)
 {
 	struct world w = {0};
@@ -180,11 +194,12 @@ static void readers_see_one_order(void **state)
 	unsigned n = 0;
 
 	assert_int_equal(rcu_new(&config, &w.rcu), 0);
-	assert_int_equal(
-		classifier_new(
-			&(struct classifier_config){.rcu = w.rcu, .release = release, .ctx = &w},
-			&w.c),
-		0);
+	assert_int_equal(classifier_new(&(struct classifier_config){.version = &w.version,
+								    .rcu = w.rcu,
+								    .release = release,
+								    .ctx = &w},
+					&w.c),
+			 0);
 	w.always = marked_rule();
 	assert_int_equal(classifier_insert(w.c, NULL, &w.always->rule, w.always, &w.always->entry),
 			 0);
@@ -196,7 +211,7 @@ static void readers_see_one_order(void **state)
 			classifier_insert(w.c, NULL, &w.stay[i].rule, &w.stay[i], &w.stay[i].entry),
 			0);
 	}
-	classifier_commit(w.c);
+	commit(&w);
 	for (unsigned i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, reader, &w), 0);
 	for (unsigned turn = 0; clock_now(NULL) < end; turn++) {
@@ -210,7 +225,7 @@ static void readers_see_one_order(void **state)
 			classifier_delete(w.c, w.always->entry);
 			w.always = x;
 		}
-		classifier_commit(w.c);
+		commit(&w);
 		if (turn % 50 == 0)
 			take_back(&w, live, n, &seed);
 	}
