@@ -298,14 +298,28 @@ static int difference_find(struct difference *d, const struct acl_rule *rules, s
 	return difference_match(d, rules, from, to, old_to);
 }
 
+static int acl_fill(struct acl *acl, const struct acl_rule *rules, const char *const *descs,
+		    size_t n)
+{
+	struct acl_entry *made;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = acl_entry_add(acl, &acl->entries, &rules[i], descs[i], &made);
+	return err;
+}
+
 static int acl_change(struct acl *acl, const struct acl_rule *rules, const char *const *descs,
 		      size_t n)
 {
 	struct difference d;
 	struct acl_entry *made;
 	size_t o = 0;
-	int err = difference_begin(&d, acl, n);
+	int err;
 
+	if (!acl->n)
+		return acl_fill(acl, rules, descs, n);
+	err = difference_begin(&d, acl, n);
 	if (!err)
 		err = difference_find(&d, rules, n);
 	for (size_t i = 0; !err && i <= n; i++) {

@@ -128,10 +128,15 @@ static void destroy(struct classifier *c)
 	free(c);
 }
 
-/* Everything that was deferred before has run. */
-static void ended(struct rcu_head *head)
+static void order_settled(struct order *o)
 {
-	destroy(container_of(head, struct classifier, ended));
+	cls_end(container_of(o, struct classifier, order));
+}
+
+void cls_end(struct classifier *c)
+{
+	if (c->ending && !c->outstanding && !c->order.pending)
+		destroy(c);
 }
 
 void classifier_free(struct classifier *c)
@@ -140,10 +145,8 @@ void classifier_free(struct classifier *c)
 		return;
 	classifier_abort(c);
 	c->ending = true;
-	if (c->outstanding || c->order.pending)
-		rcu_defer(c->config.rcu, &c->ended, ended, sizeof(*c) + c->bytes);
-	else
-		destroy(c);
+	c->order.settled = order_settled;
+	cls_end(c);
 }
 
 /* --- versions -------------------------------------------------------------------------------- */

@@ -175,8 +175,7 @@ struct classifier {
 	uint32_t outstanding; /* retired lists that wait for readers */
 	/* Entries that no list took, since there was no memory for one; the next list does. */
 	struct cls_node *dead, *gone;
-	bool ending; /* nobody looks at it any more */
-	struct rcu_head ended;
+	bool ending;  /* nobody looks at it any more */
 	size_t bytes; /* given out by malloc() for shapes and entries */
 };
 
@@ -297,6 +296,8 @@ void cls_cookie_release(struct classifier *c, struct cls_node *e);
 void cls_retire_entries(struct classifier *c, struct cls_node *dead, struct cls_node *gone);
 /* Sees to it that retiring finds memory; 0 or -ENOMEM. */
 int cls_retire_prepare(struct classifier *c);
+/* The classifier goes if it is ending and nothing of it waits for readers any more. */
+void cls_end(struct classifier *c);
 /* Nothing is on its way any more: frees what was not handed on. */
 void cls_retire_end(struct classifier *c);
 /* Each shape right below one, once; up to the caller what a directory's slots mean. */

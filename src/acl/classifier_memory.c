@@ -271,11 +271,13 @@ static void step(struct rcu_head *head)
 	if (r->gone && !c->ending) {
 		take_out(c, r->gone);
 		defer(c, r);
-	} else if (!c->spare) {
-		c->spare = r;
-	} else {
-		free(r);
+		return;
 	}
+	if (!c->spare)
+		c->spare = r;
+	else
+		free(r);
+	cls_end(c);
 }
 
 int cls_retire_prepare(struct classifier *c)

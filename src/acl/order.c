@@ -127,6 +127,8 @@ static void catch_up(struct rcu_head *head)
 		o->dirty = g->dirty_next;
 	}
 	o->pending = false;
+	if (o->settled)
+		o->settled(o);
 }
 
 static void flip(struct order *o)

@@ -53,6 +53,7 @@ struct order {
 	uint32_t dirty;		    /* first of the groups whose other labels are behind */
 	bool pending;		    /* readers of the other labels may be left */
 	struct rcu_head flip;
+	void (*settled)(struct order *o); /* told when nothing is pending any more; may be NULL */
 	struct rcu *rcu;
 	uint64_t wait_ns;
 	uint32_t n, n_groups, relabels;
