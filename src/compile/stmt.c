@@ -423,6 +423,17 @@ static const struct state_template *element_states(struct build *b, const struct
 	return t;
 }
 
+/* Packets of a burst may each add an element; what that takes is made ready. */
+static void adds(struct build *b, const struct prog_op *op)
+{
+	int err = op->update.op == PU_DELETE
+			  ? 0
+			  : set_expect_updates(op->update.set, op->update.template,
+					       op->update.timeout_ns, SET_BATCH_MAX);
+	if (err)
+		build_fail(b, err);
+}
+
 /* The old form of a dynamic set, which belongs to its rule alone. */
 static void meter(struct build *b, const struct stmt *s)
 {
@@ -438,6 +449,7 @@ static void meter(struct build *b, const struct stmt *s)
 	if (e->has_timeout)
 		op.update.timeout_ns = e->timeout * NS_PER_MS;
 	op.update.template = element_states(b, e->stmts);
+	adds(b, &op);
 	build_op(b, &op);
 }
 
@@ -473,6 +485,7 @@ static void update(struct build *b, const struct stmt *s)
 		op.update.timeout_ns = e->timeout * NS_PER_MS;
 	op.update.template = element_states(b, e->stmts);
 	connlimit_needs(b, set->decl.stmts);
+	adds(b, &op);
 	build_op(b, &op);
 }
 

@@ -279,6 +279,8 @@ int tamis_burst_run(struct tamis_burst *b)
 	b->judged = b->b.n;
 	totals_add(t, b);
 	engine_collect_step(t, t->now, COLLECT_BUDGET);
+	if (eval_provide(t->eval) && !b->err)
+		b->err = -ENOMEM;
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
 	return b->err;
 }

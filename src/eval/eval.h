@@ -20,7 +20,7 @@
  * or the caller wants (input->exact) one packet after the other. Both are the same code.
  *
  * A struct eval belongs to one thread. eval_run() takes no lock, allocates nothing and makes no
- * system call, but for sets that grow through `add` and `update`.
+ * system call; what `add` and `update` need of their sets is made ready by eval_provide().
  */
 #ifndef TAMIS_EVAL_EVAL_H
 #define TAMIS_EVAL_EVAL_H
@@ -118,6 +118,9 @@ struct eval_result {
 int eval_new(uint64_t seed, struct eval **out);
 void eval_free(struct eval *ev);
 void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *out);
+
+/* Between bursts: makes ready again what packets took of sets, see set_provide(). 0 or -ENOMEM. */
+int eval_provide(struct eval *ev);
 
 struct eval_stats {
 	uint64_t no_memory;   /* rules or packets that ended because memory was short */

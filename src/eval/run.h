@@ -18,6 +18,9 @@
 /* How deep expressions may nest: each level has a column of its own. */
 enum { RUN_COLUMNS = PROG_EXPR_DEPTH_MAX };
 
+/* Sets that are noted for eval_provide(); what is not noted is by the next burst. */
+enum { RUN_WANTING = 16 };
+
 /* The values of an expression: `num` where it has at most 8 bytes, else `bytes` at i * len. */
 struct column {
 	uint64_t num[BURST_MAX];
@@ -28,6 +31,8 @@ struct eval {
 	uint64_t random; /* state of the generator */
 	struct hash_secret secret;
 	struct eval_stats stats;
+	struct set *wanting[RUN_WANTING];
+	unsigned n_wanting;
 
 	/* Of the run. */
 	const struct eval_input *in;

@@ -102,6 +102,26 @@ static burst_mask ct_set(struct eval *ev, const struct prog_op *op, burst_mask m
 	return mask;
 }
 
+static void note_wanting(struct eval *ev, struct set *s)
+{
+	for (unsigned i = 0; i < ev->n_wanting; i++)
+		if (ev->wanting[i] == s)
+			return;
+	if (ev->n_wanting < RUN_WANTING)
+		ev->wanting[ev->n_wanting++] = s;
+}
+
+int eval_provide(struct eval *ev)
+{
+	int err = 0;
+
+	while (ev->n_wanting) {
+		int r = set_provide(ev->wanting[--ev->n_wanting]);
+		err = err ? err : r;
+	}
+	return err;
+}
+
 static bool update_one(struct eval *ev, const struct prog_op *op, unsigned i, const uint8_t *key,
 		       const uint8_t *data)
 {
@@ -118,6 +138,8 @@ static bool update_one(struct eval *ev, const struct prog_op *op, unsigned i, co
 	int r;
 
 	r = set_update(op->update.set, mode, &item, ev->b->time[i], &e);
+	if (r && set_wants(op->update.set))
+		note_wanting(ev, op->update.set);
 	if (r < 0) {
 		ev->stats.no_memory += r == -ENOMEM;
 		return false;

@@ -40,10 +40,10 @@ int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *da
 	err = s->ops->reserve_record && lo ? s->ops->reserve_record(s) : 0;
 	if (err)
 		return err;
-	return elem_make(s, lo, hi, data, comment, template, now, out);
+	return elem_make(s, lo, hi, data, comment, template, now, false, out);
 }
 
-static struct elem_pool *pool_get(struct set *s)
+struct elem_pool *elem_pool_of(struct set *s)
 {
 	struct elem_pool *p = __atomic_load_n(&s->pool, __ATOMIC_ACQUIRE), *none = NULL;
 
@@ -61,23 +61,39 @@ static size_t words(size_t bytes)
 	return (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 }
 
+static size_t state_words(const struct set *s, const void *template)
+{
+	return template && s->desc.ext_init ? words(s->desc.ext_size(template)) : 0;
+}
+
+size_t elem_bytes(const struct set *s, const void *template)
+{
+	return (words(s->elem_size) + state_words(s, template)) * sizeof(uint64_t);
+}
+
 int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
-	      const char *comment, const void *template, uint64_t now, struct set_elem **out)
+	      const char *comment, const void *template, uint64_t now, bool ready,
+	      struct set_elem **out)
 {
 	bool state = template && s->desc.ext_init;
-	size_t ext = words(s->elem_size),
-	       text = ext + (state ? words(s->desc.ext_size(template)) : 0);
+	size_t ext = words(s->elem_size), text = ext + state_words(s, template);
 	size_t comment_len = comment ? strlen(comment) + 1 : 0;
-	struct elem_pool *pool = pool_get(s);
+	size_t bytes = text * sizeof(uint64_t) + comment_len;
+	struct elem_pool *pool = elem_pool_of(s);
 	struct set_elem *e;
 	uint16_t at;
 	int err;
 
 	if (text > UINT16_MAX)
 		return -EINVAL;
-	e = pool ? elem_pool_alloc(pool, text * sizeof(uint64_t) + comment_len, &at) : NULL;
-	if (!e)
+	if (!pool)
 		return -ENOMEM;
+	e = ready ? elem_pool_take(pool,
+				   MAX(bytes, __atomic_load_n(&s->update_bytes, __ATOMIC_RELAXED)),
+				   &at)
+		  : elem_pool_alloc(pool, bytes, &at);
+	if (!e)
+		return ready ? -ENOBUFS : -ENOMEM;
 	*e = (struct set_elem){.at = at,
 			       .expires = UINT64_MAX,
 			       .catchall = !lo,

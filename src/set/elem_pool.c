@@ -35,7 +35,8 @@ struct chunk {
 struct class
 {
 	struct list room;
-	uint32_t bytes; /* of the next chunk */
+	uint32_t bytes;	       /* of the next chunk */
+	uint32_t ready, least; /* pieces that are not in use; how many of them stay */
 };
 
 struct elem_pool {
@@ -120,6 +121,7 @@ static struct class *class_get(struct elem_pool *p, size_t words)
 		return NULL;
 	list_init(&c->room);
 	c->bytes = CHUNK_FIRST;
+	c->ready = c->least = 0;
 	if (__atomic_compare_exchange_n(at, &none, c, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return c;
 	free(c);
@@ -144,6 +146,16 @@ static struct chunk *chunk_new(struct elem_pool *p, const struct class *c, size_
 	return k;
 }
 
+/* The pool is locked: the new chunk is the one in use. */
+static void chunk_enter(struct elem_pool *p, struct class *c, struct chunk *k)
+{
+	p->chunks++;
+	__atomic_store_n(&c->ready, c->ready + k->n, __ATOMIC_RELAXED);
+	list_insert(&k->room, c->room.next);
+	if (c->bytes < CHUNK_MOST)
+		__atomic_store_n(&c->bytes, c->bytes * 2, __ATOMIC_RELAXED);
+}
+
 static void *piece_take(struct chunk *k)
 {
 	struct piece *piece = k->spare;
@@ -157,11 +169,29 @@ static void *piece_take(struct chunk *k)
 	return piece;
 }
 
+/* The pool is locked, and the class has room. */
+static void *class_take(struct class *c, uint16_t *at)
+{
+	struct chunk *k = container_of(c->room.next, struct chunk, room);
+	void *piece = piece_take(k);
+
+	__atomic_store_n(&c->ready, c->ready - 1, __ATOMIC_RELAXED);
+	if (k->used == k->n)
+		list_remove(&k->room);
+	*at = (uint16_t)((uint64_t *)piece - (uint64_t *)k);
+	return piece;
+}
+
+static size_t words_of(size_t size)
+{
+	return MAX((size + WORD - 1) / WORD, (size_t)1);
+}
+
 void *elem_pool_alloc(struct elem_pool *p, size_t size, uint16_t *at)
 {
-	size_t words = MAX((size + WORD - 1) / WORD, (size_t)1);
+	size_t words = words_of(size);
 	struct class *c = class_get(p, words);
-	struct chunk *k, *more = NULL;
+	struct chunk *more;
 	void *piece;
 
 	if (!c)
@@ -173,18 +203,58 @@ void *elem_pool_alloc(struct elem_pool *p, size_t size, uint16_t *at)
 		if (!more)
 			return NULL;
 		pool_lock(p);
-		p->chunks++;
-		list_insert(&more->room, c->room.next);
-		if (c->bytes < CHUNK_MOST)
-			__atomic_store_n(&c->bytes, c->bytes * 2, __ATOMIC_RELAXED);
+		chunk_enter(p, c, more);
 	}
-	k = container_of(c->room.next, struct chunk, room);
-	piece = piece_take(k);
-	if (k->used == k->n)
-		list_remove(&k->room);
+	piece = class_take(c, at);
 	pool_unlock(p);
-	*at = (uint16_t)((uint64_t *)piece - (uint64_t *)k);
 	return piece;
+}
+
+/* Pieces above CLASSES words share a class, and are not all of one size. */
+static struct class *class_ready(const struct elem_pool *p, size_t size)
+{
+	size_t words = words_of(size);
+
+	return words > CLASSES ? NULL : __atomic_load_n(&p->class[words - 1], __ATOMIC_ACQUIRE);
+}
+
+void *elem_pool_take(struct elem_pool *p, size_t size, uint16_t *at)
+{
+	struct class *c = class_ready(p, size);
+	void *piece;
+
+	if (!c)
+		return NULL;
+	pool_lock(p);
+	piece = list_is_empty(&c->room) ? NULL : class_take(c, at);
+	pool_unlock(p);
+	return piece;
+}
+
+uint32_t elem_pool_ready(const struct elem_pool *p, size_t size)
+{
+	const struct class *c = class_ready(p, size);
+
+	return c ? __atomic_load_n(&c->ready, __ATOMIC_RELAXED) : 0;
+}
+
+int elem_pool_reserve(struct elem_pool *p, size_t size, uint32_t n)
+{
+	size_t words = words_of(size);
+	struct class *c = words > CLASSES ? NULL : class_get(p, words);
+
+	if (!c)
+		return -ENOMEM;
+	__atomic_store_n(&c->least, n, __ATOMIC_RELAXED);
+	while (elem_pool_ready(p, size) < n) {
+		struct chunk *more = chunk_new(p, c, words);
+		if (!more)
+			return -ENOMEM;
+		pool_lock(p);
+		chunk_enter(p, c, more);
+		pool_unlock(p);
+	}
+	return 0;
 }
 
 static struct chunk *chunk_of(const void *piece, uint16_t at)
@@ -197,6 +267,9 @@ static bool chunk_retire(struct elem_pool *p, struct chunk *k, struct class *c)
 {
 	if (k->n > 1 && !p->closed && c->room.next == c->room.prev)
 		return false; /* the last one with room */
+	if (!p->closed && c->ready - k->n < __atomic_load_n(&c->least, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&c->ready, c->ready - k->n, __ATOMIC_RELAXED);
 	list_remove(&k->room);
 	p->chunks--;
 	return true;
@@ -215,6 +288,7 @@ void elem_pool_free(void *piece, uint16_t at)
 		list_insert(&k->room, &c->room);
 	spare->next = k->spare;
 	k->spare = spare;
+	__atomic_store_n(&c->ready, c->ready + 1, __ATOMIC_RELAXED);
 	ASAN_POISON_MEMORY_REGION(piece, (size_t)k->words * WORD);
 	if (!k->used)
 		gone = chunk_retire(p, k, c);

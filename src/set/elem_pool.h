@@ -26,6 +26,15 @@ void elem_pool_close(struct elem_pool *p);
 /* A piece of `size` bytes, aligned to 8, or NULL; *at is for elem_pool_free(). */
 void *elem_pool_alloc(struct elem_pool *p, size_t size, uint16_t *at);
 void elem_pool_free(void *piece, uint16_t at);
+/*
+ * For those who must not ask for memory: elem_pool_ready() counts pieces of this size that may be
+ * had by elem_pool_take() without, which is NULL if there is none; elem_pool_reserve() makes
+ * chunks until there are n, and that many stay. 0 or -ENOMEM.
+ */
+int elem_pool_reserve(struct elem_pool *p, size_t size, uint32_t n);
+uint32_t elem_pool_ready(const struct elem_pool *p, size_t size);
+void *elem_pool_take(struct elem_pool *p, size_t size, uint16_t *at);
+
 /* What the pool was made with, and bytes of a piece. */
 void (*elem_pool_fini(const void *piece, uint16_t at))(void *ext);
 size_t elem_pool_size(const void *piece, uint16_t at);

@@ -13,6 +13,9 @@
  * Packets (with desc.rcu) change the table that lookups look at, whether a transaction is open or
  * not: their changes are none of its, see hash_table_lock_shown(). They look at nothing that the
  * control thread alone may: the journal, the store.
+ *
+ * Of a set that set_expect_updates() was called for, packets take what set_provide() has made ready
+ * and nothing else (hash_pos.ready), and do not wait for a segment that somebody keeps.
  */
 #include "set/set_internal.h"
 
@@ -24,7 +27,50 @@ static void record_free(struct rcu *rcu, void *record)
 int hash_set_table(struct set *s, struct hash_table **out)
 {
 	struct hash_table_config config = {.key_len = s->key_len, .record_free = record_free};
-	return hash_table_new(&config, out);
+	struct hash_table *t;
+	int err = hash_table_new(&config, &t);
+
+	if (err)
+		return err;
+	if (s->updates)
+		err = hash_table_provide(t, s->updates, s->update_columns);
+	if (err)
+		hash_table_free(t);
+	else
+		*out = t;
+	return err;
+}
+
+int hash_set_provide(struct set *s)
+{
+	struct hash_table *shown = s->published, *t = s->store.table;
+	struct elem_pool *pool = s->update_bytes ? elem_pool_of(s) : NULL;
+	int err = hash_table_provide(t, s->updates, s->update_columns);
+
+	if (!err && shown != t)
+		err = hash_table_provide(shown, s->updates, s->update_columns);
+	if (!err && s->update_bytes)
+		err = pool ? elem_pool_reserve(pool, s->update_bytes, 2 * s->updates) : -ENOMEM;
+	return err;
+}
+
+bool hash_set_wants(const struct set *s)
+{
+	const struct elem_pool *pool = __atomic_load_n(&s->pool, __ATOMIC_ACQUIRE);
+
+	return hash_table_wants(__atomic_load_n(&s->published, __ATOMIC_ACQUIRE)) ||
+	       (pool && s->update_bytes && elem_pool_ready(pool, s->update_bytes) < s->updates);
+}
+
+/* Who changes an element, and how. */
+struct how {
+	bool packet; /* not the control thread: no part of a transaction */
+	bool ready;  /* out of what set_provide() made */
+};
+
+static struct how how_packets(const struct set *s)
+{
+	return (struct how){s->desc.rcu, __atomic_load_n(&s->updates, __ATOMIC_RELAXED)};
 }
 
 void hash_set_publish(struct set *s)
@@ -100,24 +146,29 @@ static void drop(struct set *s, struct hash_pos *pos)
 	hash_table_drop(pos);
 }
 
-static bool lock_key(struct set *s, const uint8_t *key, bool packet, struct hash_pos *pos)
+static int lock_key(struct set *s, const uint8_t *key, struct how how, struct hash_pos *pos)
 {
-	return packet ? hash_table_lock_shown(__atomic_load_n(&s->published, __ATOMIC_ACQUIRE), key,
-					      pos)
-		      : hash_table_lock(s->store.table, key, pos);
+	int there =
+		how.packet ? hash_table_lock_shown(__atomic_load_n(&s->published, __ATOMIC_ACQUIRE),
+						   key, !how.ready, pos)
+			   : hash_table_lock(s->store.table, key, pos);
+	pos->ready = how.ready;
+	return there;
 }
 
 /*
  * Locks the key's place and finds its live element; an expired one is taken out of the way.
- * 1, 0 or -ENOMEM, and then nothing is locked.
+ * 1, 0; or -ENOMEM or -EBUSY, and then nothing is locked.
  */
-static int find_live(struct set *s, const uint8_t *key, bool packet, uint64_t now,
+static int find_live(struct set *s, const uint8_t *key, struct how how, uint64_t now,
 		     struct hash_pos *pos)
 {
-	while (lock_key(s, key, packet, pos)) {
+	int there;
+
+	while ((there = lock_key(s, key, how, pos)) > 0) {
 		if (pos_live(pos, now))
 			return 1;
-		int err = packet ? 0 : journal_key_expired(s, key);
+		int err = how.packet ? 0 : journal_key_expired(s, key);
 		if (err) {
 			hash_table_unlock(pos);
 			return err;
@@ -125,7 +176,7 @@ static int find_live(struct set *s, const uint8_t *key, bool packet, uint64_t no
 		drop(s, pos);
 		__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
 	}
-	return 0;
+	return there;
 }
 
 static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *item,
@@ -139,7 +190,8 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	int err = !pos->packet && s->open ? journal_key(s, pos->key) : 0;
 	if (!err && (s->desc.data_len || item->comment || state))
 		err = elem_make(s, pos->key, pos->key, item->data, item->comment,
-				item->template ? item->template : s->desc.ext_ctx, now, &e);
+				item->template ? item->template : s->desc.ext_ctx, now, pos->ready,
+				&e);
 	if (err)
 		return err;
 	lifetime_words(s, t.timeout, expiry_at(now, t.expires_in ? t.expires_in : t.timeout), word);
@@ -176,13 +228,14 @@ static bool expire_shown(void *ctx, struct set_elem *e)
 }
 
 /* True if there is room for one more, once what has expired is out. Nothing is locked. */
-static bool has_room(struct set *s, struct hash_table *t, bool packet, uint64_t now)
+static bool has_room(struct set *s, struct hash_table *t, struct how how, uint64_t now)
 {
+	const struct hash_pos as = {.packet = how.packet, .ready = how.ready};
 	unsigned steps = UINT32_MAX;
 
 	while (s->desc.size && hash_table_count(t) >= s->desc.size)
-		if (!hash_table_expire(t, now, 1, &steps, packet,
-				       packet ? expire_shown : expire_one, s))
+		if (!hash_table_expire(t, now, 1, &steps, &as,
+				       how.packet ? expire_shown : expire_one, s))
 			return false;
 	return true;
 }
@@ -191,11 +244,11 @@ static bool has_room(struct set *s, struct hash_table *t, bool packet, uint64_t 
  * The live element of the item's key, locked at pos: 0 if it is a new one, 1 if it was there; or
  * -errno, and nothing is locked.
  */
-static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t, bool packet,
-		       uint64_t now, struct hash_pos *pos)
+static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t,
+		       struct how how, uint64_t now, struct hash_pos *pos)
 {
 	for (;;) {
-		int err = find_live(s, item->lo, packet, now, pos);
+		int err = find_live(s, item->lo, how, now, pos);
 		if (err)
 			return err;
 		err = put_new(s, pos, item, t, now);
@@ -204,9 +257,9 @@ static int find_or_put(struct set *s, const struct set_item *item, struct lifeti
 		if (err == -EEXIST) /* another thread was quicker */
 			return 1;
 		hash_table_unlock(pos);
-		if (err == -EAGAIN && packet)
+		if (err == -EAGAIN && how.packet)
 			continue;
-		if (err != -ENFILE || !has_room(s, pos->t, packet, now))
+		if (err != -ENFILE || !has_room(s, pos->t, how, now))
 			return err;
 	}
 }
@@ -216,7 +269,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, false, now, &pos), err = 0;
+	int there = find_or_put(s, item, t, (struct how){0}, now, &pos), err = 0;
 
 	if (there < 0)
 		return there;
@@ -242,7 +295,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 {
 	struct hash_pos pos;
-	int err = find_live(s, key, false, now, &pos);
+	int err = find_live(s, key, (struct how){0}, now, &pos);
 
 	if (err < 0)
 		return err;
@@ -256,27 +309,28 @@ int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 
 int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now)
 {
+	struct how how = how_packets(s);
 	struct hash_pos pos;
 
-	if (!s->desc.rcu)
+	if (!how.packet && (s->open || !how.ready))
 		return hash_set_delete(s, key, now);
-	if (find_live(s, key, true, now, &pos)) {
+	int there = find_live(s, key, how, now, &pos);
+	if (there > 0)
 		drop(s, &pos);
-		return 0;
-	}
-	hash_table_unlock(&pos);
-	return -ENOENT;
+	else if (!there)
+		hash_table_unlock(&pos);
+	else
+		__atomic_fetch_add(&s->stats.unready, 1, __ATOMIC_RELAXED);
+	return there > 0 ? 0 : there ? there : -ENOENT;
 }
 
-int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
-		    struct lifetime t, uint64_t now, struct set_elem **out)
+static int update(struct set *s, enum set_update_mode mode, const struct set_item *item,
+		  struct lifetime t, uint64_t now, struct set_elem **out)
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, s->desc.rcu, now, &pos), err = 0;
+	int there = find_or_put(s, item, t, how_packets(s), now, &pos), err = 0;
 
-	if (there == -ENFILE)
-		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
 	if (there < 0)
 		return there;
 	if (there) {
@@ -290,6 +344,18 @@ int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_i
 		*out = hash_pos_elem(&pos);
 	hash_table_unlock(&pos);
 	return err ? err : !there;
+}
+
+int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
+		    struct lifetime t, uint64_t now, struct set_elem **out)
+{
+	int r = update(s, mode, item, t, now, out);
+
+	if (r == -ENFILE)
+		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
+	else if (r == -ENOBUFS || r == -EBUSY)
+		__atomic_fetch_add(&s->stats.unready, 1, __ATOMIC_RELAXED);
+	return r;
 }
 
 void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeout,
@@ -308,7 +374,8 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps)
 {
-	return hash_table_expire(s->store.table, now, budget, steps, false, expire_one, s);
+	return hash_table_expire(s->store.table, now, budget, steps, &(struct hash_pos){0},
+				 expire_one, s);
 }
 
 /* --- transactions --------------------------------------------------------------------------- */

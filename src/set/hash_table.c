@@ -2,7 +2,12 @@
 /* hash_table: single keys, walks, expiry and transactions; see hash_table.h. */
 #include "set/hash_table_internal.h"
 
-enum { STEPS_A_SEGMENT = 4, STEPS_A_BUILD = 128, ALARMS_MAX = 4 /* for one key */ };
+enum {
+	STEPS_A_SEGMENT = 4,
+	STEPS_A_BUILD = 128,
+	ALARMS_MAX = 4,	   /* for one key */
+	LOCK_TRIES = 2000, /* some 100 us: a segment is built in 10 */
+};
 
 const struct hash_table_ops *const hash_table_variants[] = {
 #ifdef __x86_64__
@@ -71,6 +76,7 @@ static void table_free(struct rcu_head *head)
 	}
 	dir_free(t->root);
 	region_list_drop(&t->regions);
+	spares_free(t);
 	free(t->heap);
 	free(t);
 }
@@ -105,8 +111,9 @@ static inline void fetch_buckets(uint64_t entry, uint64_t at)
 	__builtin_prefetch(&seg->bucket[second_of(at, n_buckets)], 1);
 }
 
+/* NULL if it is not patient and the lock was held for long. */
 static inline struct hash_segment *lock_at(struct hash_table *t, const struct hash_root *root,
-					   uint64_t at)
+					   uint64_t at, bool patient)
 {
 	for (;; root = LOAD_ACQUIRE(&t->root)) {
 		uint64_t entry = entry_load(root, at);
@@ -114,8 +121,10 @@ static inline struct hash_segment *lock_at(struct hash_table *t, const struct ha
 		fetch_buckets(entry, at);
 		if (!t->config.rcu)
 			seg->lock = 1; /* one thread */
-		else
+		else if (patient)
 			spin_lock(&seg->lock);
+		else if (!spin_lock_tries(&seg->lock, LOCK_TRIES))
+			return NULL;
 		if (!seg->retired)
 			return seg;
 		spin_unlock(&seg->lock);
@@ -124,7 +133,7 @@ static inline struct hash_segment *lock_at(struct hash_table *t, const struct ha
 
 struct hash_segment *segment_lock(struct hash_table *t, uint64_t at)
 {
-	return lock_at(t, LOAD_ACQUIRE(&t->root), at);
+	return lock_at(t, LOAD_ACQUIRE(&t->root), at, true);
 }
 
 uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot)
@@ -152,31 +161,36 @@ static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
 	return out;
 }
 
-static inline void pos_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+static inline bool pos_lock(struct hash_table *t, const uint8_t *key, bool patient,
+			    struct hash_pos *pos)
 {
 	for (;;) {
 		struct hash_root *root = LOAD_ACQUIRE(&t->root);
 		struct hash_place place = t->ops->place(&root->key, key, t->key_len);
 		*pos = (struct hash_pos){.t = t, .key = key, .at = place.at, .tag = place.tag};
-		pos->seg = lock_at(t, root, place.at);
+		pos->seg = lock_at(t, root, place.at, patient);
+		if (!pos->seg)
+			return false;
 		/* An alarm replaces the secret and all segments; a doubling keeps the secret. */
 		const struct hash_root *now = LOAD_ACQUIRE(&t->root);
 		if (now == root || !memcmp(&now->key, &root->key, sizeof(root->key)))
-			return;
+			return true;
 		spin_unlock(&pos->seg->lock);
 	}
 }
 
 bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
 {
-	pos_lock(t, key, pos);
+	pos_lock(t, key, true, pos);
 	pos->shift = t->next_shift;
 	return t->ops->find(pos, pos->shift);
 }
 
-bool hash_table_lock_shown(struct hash_table *t, const uint8_t *key, struct hash_pos *pos)
+int hash_table_lock_shown(struct hash_table *t, const uint8_t *key, bool patient,
+			  struct hash_pos *pos)
 {
-	pos_lock(t, key, pos);
+	if (!pos_lock(t, key, patient, pos))
+		return -EBUSY;
 	pos->packet = true;
 	pos->shift = LOAD(&t->read_shift);
 	return t->ops->find(pos, pos->shift);
@@ -236,10 +250,29 @@ static int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t exp
 	return err;
 }
 
+/* The columns that these words need, and a place in the heap, are there: 0 or -ENOBUFS. */
+static int has_room(const struct hash_table *t, const struct hash_segment *seg,
+		    const uint64_t word[HASH_COLUMNS])
+{
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		if (word[c] && !seg->column[c])
+			return -ENOBUFS;
+	return word[HASH_EXPIRES] && LOAD(&t->n_segments) > LOAD(&t->heap_cap) ? -ENOBUFS : 0;
+}
+
 int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value)
 {
 	if (value == hash_pos_word(pos, c))
 		return 0;
+	if (pos->ready) {
+		uint64_t word[HASH_COLUMNS] = {0};
+		word[c] = value;
+		int err = has_room(pos->t, pos->seg, word);
+		if (err) {
+			ahead_note(pos->t, pos->at);
+			return err;
+		}
+	}
 	uint64_t *column = segment_column(pos->t, pos->seg, c);
 	if (!column)
 		return -ENOMEM;
@@ -282,22 +315,36 @@ static inline bool at_most_one(uint32_t slots)
 	return !(slots & (slots - 1));
 }
 
-/* Writes a slot and shows it in the views of `head`; false: both buckets are full. */
+/* True if the key is better off in its second bucket. The two are evened out early where ready. */
+static inline bool second_is_better(uint32_t home, uint32_t second, bool ready)
+{
+	if (ready)
+		return __builtin_popcount(second) > __builtin_popcount(home);
+	return !home || !at_most_one(second);
+}
+
+static inline bool is_nearly_full(uint32_t free_slots, bool ready)
+{
+	return ready ? __builtin_popcount(free_slots) < 4 : at_most_one(free_slots);
+}
+
+/* Writes a slot and shows it in these views; false: both buckets are full, or it is worn. */
 static inline bool segment_place(struct hash_table *t, struct hash_segment *seg,
 				 struct hash_place place, const uint8_t *key,
-				 const uint64_t word[HASH_COLUMNS], uint32_t views, unsigned *slot)
+				 const uint64_t word[HASH_COLUMNS], uint32_t views, bool ready,
+				 unsigned *slot)
 {
 	unsigned home = home_of(place.at, seg->n_buckets), b = home;
 	uint32_t free_slots = bucket_free_slots(t, seg, b);
 
-	if (at_most_one(free_slots)) {
+	if (is_nearly_full(free_slots, ready)) {
 		unsigned second = second_of(place.at, seg->n_buckets);
 		uint32_t others = bucket_free_slots(t, seg, second);
-		if (!free_slots || !at_most_one(others)) {
+		if (second_is_better(free_slots, others, ready)) {
 			free_slots = others;
 			b = second;
 		}
-		if (!free_slots || segment_overflows(seg))
+		if (!free_slots || (!ready && segment_overflows(seg)))
 			return false;
 	}
 	struct hash_bucket *bucket = &seg->bucket[b];
@@ -346,6 +393,26 @@ static int make_room(struct hash_table *t, struct hash_segment *seg,
 	return note_due(t, seg, word[HASH_EXPIRES]);
 }
 
+/* put_here() with room that was made before; 0 or -ENOBUFS. */
+static int put_ready(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint32_t views)
+{
+	struct hash_table *t = pos->t;
+	const struct hash_place place = {pos->at, pos->tag};
+	int err = has_room(t, pos->seg, word);
+
+	if (!err && !segment_place(t, pos->seg, place, pos->key, word, views, true, &pos->slot)) {
+		err = segment_use_spare(pos);
+		if (!err &&
+		    !segment_place(t, pos->seg, place, pos->key, word, views, true, &pos->slot))
+			err = -ENOBUFS;
+	}
+	if (!err)
+		err = note_due(t, pos->seg, word[HASH_EXPIRES]);
+	if (err || segment_wants(t, pos->seg))
+		ahead_note(t, pos->at);
+	return err;
+}
+
 /* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
 static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint32_t views)
 {
@@ -353,11 +420,15 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uin
 	const struct hash_place place = {pos->at, pos->tag};
 	bool words = word[HASH_EXPIRES] | word[HASH_TIMEOUT] | word[HASH_RECORD];
 
+	if (pos->ready)
+		return put_ready(pos, word, views);
 	for (;;) {
-		int err = words ? make_room(t, pos->seg, word) : 0;
+		int err = segment_wants(t, pos->seg) ? segment_provide(pos) : 0;
+		if (!err && words)
+			err = make_room(t, pos->seg, word);
 		if (err)
 			return err;
-		if (segment_place(t, pos->seg, place, pos->key, word, views, &pos->slot))
+		if (segment_place(t, pos->seg, place, pos->key, word, views, false, &pos->slot))
 			return 0;
 		err = segment_grow(pos);
 		if (err)
@@ -401,7 +472,7 @@ static int put_again(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS])
 	int err = -EAGAIN;
 
 	for (unsigned alarms = 1; err == -EAGAIN; alarms++) {
-		bool there = given.packet ? hash_table_lock_shown(given.t, given.key, pos)
+		bool there = given.packet ? hash_table_lock_shown(given.t, given.key, true, pos)
 					  : hash_table_lock(given.t, given.key, pos);
 		uint32_t views = views_of(pos);
 		pos->counted = given.counted;
@@ -436,7 +507,7 @@ int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most)
 	struct hash_pos pos;
 	int err = 0;
 
-	pos_lock(t, key, &pos);
+	pos_lock(t, key, true, &pos);
 	bool there = t->ops->find(&pos, t->next_shift);
 	if (!there)
 		err = hash_table_put(&pos, none, most);
@@ -486,7 +557,13 @@ void hash_table_drop(struct hash_pos *pos)
 	void *record = (void *)(uintptr_t)hash_pos_word(pos, HASH_RECORD);
 	bool gone = slot_drop(t, pos->seg, pos->slot, pos->packet);
 
-	segment_shrink(t, pos->seg, pos->at);
+	if (pos->ready) {
+		if (pos->seg->kept * 4U < pos->seg->n_buckets)
+			ahead_note(t, pos->at);
+		spin_unlock(&pos->seg->lock);
+	} else {
+		segment_shrink(t, pos->seg, pos->at);
+	}
 	if (gone && record)
 		t->config.record_free(t->config.rcu, record);
 }
@@ -606,10 +683,11 @@ static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
 }
 
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   bool shown, bool (*fn)(void *ctx, struct set_elem *e), void *ctx)
+			   const struct hash_pos *how, bool (*fn)(void *ctx, struct set_elem *e),
+			   void *ctx)
 {
-	unsigned shift = shown ? LOAD(&t->read_shift) : t->next_shift;
-	struct expiring x = {t, now, shown, shift, budget, 0, fn, ctx};
+	unsigned shift = how->packet ? LOAD(&t->read_shift) : t->next_shift;
+	struct expiring x = {t, now, how->packet, shift, budget, 0, fn, ctx};
 	struct hash_segment *seg;
 
 	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
@@ -617,7 +695,11 @@ unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, 
 		spin_lock(&t->lock);
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
-		bool built = segment_shrink(t, seg, seg->at);
+		bool built = false;
+		if (how->ready)
+			spin_unlock(&seg->lock);
+		else
+			built = segment_shrink(t, seg, seg->at);
 		*steps -= MIN(*steps, built ? (unsigned)STEPS_A_BUILD : (unsigned)STEPS_A_SEGMENT);
 	}
 	return x.n;
@@ -696,7 +778,7 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 	struct hash_pos pos;
 	unsigned from = t->next_shift, to = from ^ VIEW_SHIFT;
 
-	pos_lock(t, key, &pos);
+	pos_lock(t, key, true, &pos);
 	struct hash_segment *seg = pos.seg;
 	unsigned b[2] = {home_of(pos.at, seg->n_buckets), second_of(pos.at, seg->n_buckets)};
 	bool lost = false, rescan = false;

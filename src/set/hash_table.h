@@ -120,6 +120,7 @@ struct hash_pos {
 	uint32_t tag;
 	unsigned slot, shift; /* shift: the view that was looked at */
 	bool packet;	      /* by hash_table_lock_shown() */
+	bool ready;	      /* makes no memory, see hash_table_provide() */
 	bool counted;	      /* of hash_table_put(), packet: see there */
 };
 
@@ -127,9 +128,11 @@ bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *
 /*
  * The same for changes that are no part of a transaction though one may be open: by any thread.
  * They show at once, in both views, and stay if it is undone. Of a key that the transaction changes
- * too the commit decides, and without one this change.
+ * too the commit decides, and without one this change. 1, 0, or -EBUSY where `patient` is false and
+ * another thread has held the segment for longer than it takes to build one: nothing is locked.
  */
-bool hash_table_lock_shown(struct hash_table *t, const uint8_t *key, struct hash_pos *pos);
+int hash_table_lock_shown(struct hash_table *t, const uint8_t *key, bool patient,
+			  struct hash_pos *pos);
 void hash_table_unlock(struct hash_pos *pos);
 uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c);
 /* The element that stands there, as lookups hand it out. */
@@ -140,8 +143,9 @@ bool hash_pos_is_old(const struct hash_pos *pos);
 int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
 /*
  * Puts an absent key in, unless the table has `most` elements (0: no limit), however many threads
- * do. 0, -ENFILE for that, -ENOMEM, or -ENOSPC if no secret serves. May let go of the segment and
- * lock it again: -EEXIST if the key came meanwhile.
+ * do. 0, -ENFILE for that, -ENOMEM, or -ENOSPC if no secret serves; -ENOBUFS, of a position that
+ * is `ready`, if there is no room that was made before. May let go of the segment and lock it
+ * again: -EEXIST if the key came meanwhile.
  */
 /* `counted` says that the element counts already, rather than if the transaction is undone. */
 int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most);
@@ -163,6 +167,16 @@ void hash_table_drop(struct hash_pos *pos);
  */
 int hash_table_reserve(struct hash_table *t, uint64_t n);
 
+/*
+ * Growing ahead, for changes that must not ask for memory (hash_pos.ready). From now on, and as
+ * often as this is called, there is room for n more keys with these columns (bits) wherever they
+ * fall; changes note what segments have become too full or too empty for that, and until the next
+ * call they are left so. hash_table_wants() says that some are noted. 0 or -ENOMEM: not everywhere.
+ * Costs a segment for each that is noted; the first time the whole table.
+ */
+int hash_table_provide(struct hash_table *t, unsigned n, unsigned columns);
+bool hash_table_wants(const struct hash_table *t);
+
 /* Elements in the view that changes go to, the expired ones too. */
 uint64_t hash_table_count(const struct hash_table *t);
 
@@ -175,11 +189,12 @@ void hash_table_each(const struct hash_table *t,
 /*
  * Takes out up to `budget` elements whose time has come; fn is told of each before it goes (and its
  * record with it) and may say false: then it stays and that is the end. 4 of *steps are spent on
- * a segment, 128 where it was built anew; also ends when they are used up. `shown`: as
- * hash_table_lock_shown().
+ * a segment, 128 where it was built anew; also ends when they are used up. Of `how`, `packet` and
+ * `ready` count.
  */
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   bool shown, bool (*fn)(void *ctx, struct set_elem *e), void *ctx);
+			   const struct hash_pos *how, bool (*fn)(void *ctx, struct set_elem *e),
+			   void *ctx);
 uint64_t hash_table_next_due(const struct hash_table *t); /* never later than the next expiry */
 uint64_t hash_table_expired(const struct hash_table *t, uint64_t now); /* how many there are */
 

@@ -30,12 +30,17 @@ size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 	return (keys_offset(n_buckets) + cells + resting + 63) & ~(size_t)63;
 }
 
+static size_t column_bytes(unsigned n_buckets, enum hash_column c)
+{
+	size_t words = (size_t)n_buckets * SLOTS;
+	if (c == HASH_EXPIRES)
+		words += (n_buckets + DUE_BUCKETS - 1) / DUE_BUCKETS;
+	return words * sizeof(uint64_t);
+}
+
 static size_t column_size(const struct hash_segment *seg, enum hash_column c)
 {
-	size_t words = (size_t)seg->n_buckets * SLOTS;
-	if (c == HASH_EXPIRES)
-		words += (seg->n_buckets + DUE_BUCKETS - 1) / DUE_BUCKETS;
-	return words * sizeof(uint64_t);
+	return column_bytes(seg->n_buckets, c);
 }
 
 static size_t columns_bytes(const struct hash_segment *seg)
@@ -57,6 +62,20 @@ size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
 	return own_bytes(t, seg) + columns_bytes(seg);
 }
 
+/* Makes an empty segment, locked, of memory that is there. */
+static void segment_init(const struct hash_table *t, struct hash_segment *seg, unsigned n_buckets,
+			 unsigned depth, uint64_t at)
+{
+	memset(seg, 0, keys_offset(n_buckets));
+	seg->lock = 1;
+	seg->depth = (uint8_t)depth;
+	seg->n_buckets = (uint8_t)n_buckets;
+	seg->due = UINT64_MAX;
+	seg->heap_pos = DUE_NOWHERE;
+	seg->at = at;
+	memset(segment_resting(t, seg, 0), 0, n_buckets * sizeof(uint16_t));
+}
+
 /* The new segment is locked. */
 struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
 				 uint64_t at)
@@ -68,15 +87,8 @@ struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets,
 		seg = aligned_alloc(64, size);
 	if (!seg)
 		return NULL;
-	memset(seg, 0, keys_offset(n_buckets));
-	seg->lock = 1;
-	seg->depth = (uint8_t)depth;
-	seg->n_buckets = (uint8_t)n_buckets;
+	segment_init(t, seg, n_buckets, depth, at);
 	seg->piece = (uint8_t)(piece / 1024);
-	seg->due = UINT64_MAX;
-	seg->heap_pos = DUE_NOWHERE;
-	seg->at = at;
-	memset(segment_resting(t, seg, 0), 0, n_buckets * sizeof(uint16_t));
 	return seg;
 }
 
@@ -159,37 +171,128 @@ static int fill_column(struct hash_table *t, struct hash_segment *seg, enum hash
 	return 0;
 }
 
-/* Puts them all into a new segment; 0, -ENOMEM, -ENOSPC if buckets are full. */
-static int fill(struct hash_table *t, struct hash_segment *seg, const struct load *l)
-{
+/* A segment that is being filled: slots in use by bucket, where the load's keys went. */
+struct filling {
+	struct hash_segment *seg;
+	const struct load *l;
 	uint8_t used[BUCKETS_MAX];
 	uint16_t slot[SLOTS_MAX];
+	bool second[SLOTS_MAX]; /* keys that go to their second bucket, see fill_even() */
+};
+
+/*
+ * Of a table in which packets find what is ready: keys of buckets that are nearly full go to their
+ * second one, if that is emptier, so that few buckets are full.
+ */
+static void fill_even(struct filling *f)
+{
+	enum { NEARLY = 12 };
+	unsigned n_buckets = f->seg->n_buckets;
+	uint16_t n[BUCKETS_MAX];
+
+	for (unsigned b = 0; b < n_buckets; b++)
+		n[b] = f->used[b];
+	for (unsigned k = 0; k < f->l->n; k++)
+		n[home_of(f->l->kept[k].low, n_buckets)]++;
+	for (unsigned k = 0; k < f->l->n; k++) {
+		unsigned home = home_of(f->l->kept[k].low, n_buckets);
+		unsigned second = second_of(f->l->kept[k].low, n_buckets);
+		f->second[k] = n[home] >= NEARLY && n[second] + 1 < n[home];
+		n[home] -= f->second[k];
+		n[second] += f->second[k];
+	}
+}
+
+/* Writes tag and views of key k into a slot. */
+static void fill_slot(struct filling *f, unsigned k, unsigned slot)
+{
+	const struct hash_kept *it = &f->l->kept[k];
+	struct hash_bucket *bucket = &f->seg->bucket[slot / SLOTS];
+	unsigned home = home_of(it->low, f->seg->n_buckets), i = slot % SLOTS;
+
+	f->slot[k] = (uint16_t)slot;
+	bucket->tag[i] = f->l->from->bucket[it->slot / SLOTS].tag[it->slot % SLOTS];
+	bucket->head |= ((it->views & 1U) | (uint32_t)(it->views >> 1) << VIEW_SHIFT) << i;
+	if (slot / SLOTS != home)
+		f->seg->bucket[home].head |= OVERFLOWED;
+}
+
+/*
+ * Moves one of the first n keys out of a full bucket into its other one: nobody looks at it yet.
+ * The slot that is free then, or -1.
+ */
+static int make_way(struct filling *f, unsigned n, unsigned b)
+{
+	for (unsigned k = 0; k < n; k++) {
+		unsigned slot = f->slot[k], other = home_of(f->l->kept[k].low, f->seg->n_buckets);
+		if (slot / SLOTS != b)
+			continue;
+		if (other == b)
+			other = second_of(f->l->kept[k].low, f->seg->n_buckets);
+		if (other == b || f->used[other] == SLOTS)
+			continue;
+		f->seg->bucket[b].head &= ~((1U | 1U << VIEW_SHIFT) << slot % SLOTS);
+		fill_slot(f, k, other * SLOTS + f->used[other]++);
+		return (int)slot;
+	}
+	return -1;
+}
+
+/* A free slot for a key of this place, in use from now on, or -1. */
+static int fill_place(struct filling *f, unsigned n, uint64_t at)
+{
+	int b = bucket_for(f->seg, f->used, at), slot;
+
+	if (b >= 0)
+		return b * SLOTS + f->used[b]++;
+	slot = make_way(f, n, home_of(at, f->seg->n_buckets));
+	return slot >= 0 ? slot : make_way(f, n, second_of(at, f->seg->n_buckets));
+}
+
+/*
+ * Puts them all into a new segment, which has room for a key of place *more (or NULL) then; 0,
+ * -ENOMEM, -ENOSPC if buckets are full.
+ */
+static int fill_and(struct hash_table *t, struct hash_segment *seg, const struct load *l,
+		    const uint64_t *more)
+{
+	struct filling f;
 	int err = 0;
 
+	f.seg = seg;
+	f.l = l;
+
 	for (unsigned b = 0; b < seg->n_buckets; b++)
-		used[b] = (uint8_t)__builtin_popcount(head_kept(seg->bucket[b].head));
+		f.used[b] = (uint8_t)__builtin_popcount(head_kept(seg->bucket[b].head));
+	if (LOAD(&t->ahead))
+		fill_even(&f);
+	else
+		memset(f.second, 0, l->n);
 	for (unsigned k = 0; k < l->n; k++) {
-		const struct hash_kept *it = &l->kept[k];
-		const struct hash_bucket *old = &l->from->bucket[it->slot / SLOTS];
-		unsigned home = home_of(it->low, seg->n_buckets);
-		int b = bucket_for(seg, used, it->low);
-		if (b < 0)
+		unsigned b = f.second[k] ? second_of(l->kept[k].low, seg->n_buckets) : 0;
+		int slot = f.second[k] && f.used[b] < SLOTS ? (int)(b * SLOTS + f.used[b]++)
+							    : fill_place(&f, k, l->kept[k].low);
+		if (slot < 0)
 			return -ENOSPC;
-		unsigned i = used[b]++;
-		struct hash_bucket *bucket = &seg->bucket[b];
-		slot[k] = (uint16_t)((unsigned)b * SLOTS + i);
-		bucket->tag[i] = old->tag[it->slot % SLOTS];
-		bucket->head |= ((it->views & 1U) | (uint32_t)(it->views >> 1) << VIEW_SHIFT) << i;
-		if ((unsigned)b != home)
-			seg->bucket[home].head |= OVERFLOWED;
+		fill_slot(&f, k, (unsigned)slot);
 	}
+	if (more && fill_place(&f, l->n, *more) < 0)
+		return -ENOSPC;
 	seg->kept += (uint16_t)l->n;
 	for (unsigned k = 0; t->key_size && k < l->n; k++)
-		memcpy(segment_keys(seg) + (size_t)slot[k] * t->key_size,
+		memcpy(segment_keys(seg) + (size_t)f.slot[k] * t->key_size,
 		       slot_key(t, l->from, l->kept[k].slot), t->key_size);
-	for (unsigned c = 0; c < HASH_COLUMNS && !err; c++)
-		err = fill_column(t, seg, c, l, slot);
+	for (unsigned c = 0; c < HASH_COLUMNS && !err; c++) {
+		err = fill_column(t, seg, c, l, f.slot);
+		if (!err && LOAD(&t->ahead_columns) >> c & 1 && !segment_column(t, seg, c))
+			err = -ENOMEM;
+	}
 	return err;
+}
+
+static int fill(struct hash_table *t, struct hash_segment *seg, const struct load *l)
+{
+	return fill_and(t, seg, l, NULL);
 }
 
 unsigned buckets_for(unsigned n)
@@ -197,6 +300,13 @@ unsigned buckets_for(unsigned n)
 	if (n <= SLOTS)
 		return 1;
 	return (n * LOAD_DEN + SLOTS * LOAD_NUM - 1) / (SLOTS * LOAD_NUM);
+}
+
+/* The same for n keys and what may come ahead of the next time that memory can be made. */
+static unsigned buckets_ahead(const struct hash_table *t, unsigned n, unsigned depth)
+{
+	unsigned want = MIN(buckets_for(n + ahead_of(t, depth)), (unsigned)BUCKETS_MAX);
+	return MAX(want, buckets_for(n));
 }
 
 /* Frees a segment that was shown to nobody; its columns have been accounted for. */
@@ -264,6 +374,8 @@ void segment_discard(struct hash_table *t, struct hash_segment *old)
 void segment_account(struct hash_table *t, const struct hash_segment *seg)
 {
 	__atomic_fetch_add(&t->bytes, own_bytes(t, seg), __ATOMIC_RELAXED);
+	if (seg->n_buckets > LOAD(&t->widest))
+		STORE(&t->widest, seg->n_buckets);
 }
 
 static void replace(struct hash_table *t, struct hash_segment *old, struct hash_segment *seg,
@@ -330,8 +442,8 @@ static int split(struct hash_pos *pos, const struct load *all)
 	if (!half[0].n || !half[1].n)
 		return err;
 	for (unsigned h = 0; h < 2; h++) {
-		err = build(t, &half[h], NULL, buckets_for(half[h].n + 1), old->depth + 1U,
-			    h ? pos->at | bit : pos->at & ~bit, &seg[h]);
+		err = build(t, &half[h], NULL, buckets_ahead(t, half[h].n + 1, old->depth + 1U),
+			    old->depth + 1U, h ? pos->at | bit : pos->at & ~bit, &seg[h]);
 		if (err)
 			break;
 	}
@@ -371,7 +483,7 @@ int segment_grow(struct hash_pos *pos)
 	int err = -ENOSPC;
 
 	collect(t, old, &all);
-	unsigned want = buckets_for(all.n + 1);
+	unsigned want = buckets_ahead(t, all.n + 1, old->depth);
 	/* It is full of what stands there, not of what rests: then it must grow. */
 	if (want <= old->n_buckets && !segment_overflows(old) && all.n > resting_count(t, old) * 9U)
 		want = old->n_buckets + 1U + old->n_buckets / 8U;
@@ -395,6 +507,149 @@ int segment_grow(struct hash_pos *pos)
 	return err;
 }
 
+int segment_provide(struct hash_pos *pos)
+{
+	int err = 0;
+
+	while (!err && segment_wants(pos->t, pos->seg))
+		err = segment_grow(pos);
+	return err;
+}
+
+/* --- spares --------------------------------------------------------------------------------- */
+
+static size_t spare_bytes(const struct hash_table *t, const struct hash_spare *x)
+{
+	size_t bytes = segment_size(t, x->n_buckets);
+
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		bytes += x->column[c] ? column_bytes(x->n_buckets, c) : 0;
+	return bytes;
+}
+
+static void spare_free(struct hash_spare *x)
+{
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		free(x->column[c]);
+	free(x->seg);
+}
+
+static bool spare_pop(struct hash_table *t, struct hash_spare *out)
+{
+	spin_lock(&t->lock);
+	bool any = t->n_spares;
+	if (any) {
+		*out = t->spare[t->n_spares - 1];
+		STORE(&t->n_spares, t->n_spares - 1);
+		__atomic_fetch_sub(&t->bytes, spare_bytes(t, out), __ATOMIC_RELAXED);
+	}
+	spin_unlock(&t->lock);
+	return any;
+}
+
+static void spare_push(struct hash_table *t, const struct hash_spare *x)
+{
+	spin_lock(&t->lock);
+	t->spare[t->n_spares] = *x;
+	STORE(&t->n_spares, t->n_spares + 1);
+	__atomic_fetch_add(&t->bytes, spare_bytes(t, x), __ATOMIC_RELAXED);
+	spin_unlock(&t->lock);
+}
+
+void spares_free(struct hash_table *t)
+{
+	struct hash_spare x;
+
+	while (spare_pop(t, &x))
+		spare_free(&x);
+}
+
+static int spare_make(const struct hash_table *t, unsigned n_buckets, unsigned columns,
+		      struct hash_spare *out)
+{
+	struct hash_spare x = {aligned_alloc(64, segment_size(t, n_buckets)), {NULL}, n_buckets};
+	bool all = x.seg;
+
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		if (columns >> c & 1) {
+			x.column[c] = malloc(column_bytes(n_buckets, c));
+			all &= x.column[c] != NULL;
+		}
+	if (!all) {
+		spare_free(&x);
+		return -ENOMEM;
+	}
+	*out = x;
+	return 0;
+}
+
+static bool spare_serves(const struct hash_spare *x, unsigned n_buckets, unsigned columns)
+{
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		if (columns >> c & 1 && !x->column[c])
+			return false;
+	return x->n_buckets >= n_buckets;
+}
+
+int spares_make(struct hash_table *t)
+{
+	unsigned widest = LOAD(&t->widest), n = MIN(widest + 1U + widest / 8U, BUCKETS_MAX + 0U);
+	unsigned columns = LOAD(&t->columns) | LOAD(&t->ahead_columns), have = 0;
+	struct hash_spare x[SPARES];
+	int err = 0;
+
+	while (have < SPARES && spare_pop(t, &x[have])) {
+		if (spare_serves(&x[have], n, columns))
+			have++;
+		else
+			spare_free(&x[have]);
+	}
+	while (have < SPARES && !err) {
+		err = spare_make(t, n, columns, &x[have]);
+		have += !err;
+	}
+	while (have)
+		spare_push(t, &x[--have]);
+	return err;
+}
+
+static unsigned columns_of(const struct hash_segment *seg)
+{
+	unsigned columns = 0;
+
+	for (unsigned c = 0; c < HASH_COLUMNS; c++)
+		columns |= (unsigned)(seg->column[c] != NULL) << c;
+	return columns;
+}
+
+int segment_use_spare(struct hash_pos *pos)
+{
+	struct hash_table *t = pos->t;
+	struct hash_segment *old = pos->seg;
+	struct hash_spare x;
+	struct load all;
+
+	if (!spare_pop(t, &x))
+		return -ENOBUFS;
+	collect(t, old, &all);
+	segment_init(t, x.seg, x.n_buckets, old->depth, pos->at);
+	for (unsigned c = 0; c < HASH_COLUMNS; c++) {
+		x.seg->column[c] = x.column[c];
+		if (x.column[c])
+			memset(x.column[c], 0, column_size(x.seg, c));
+	}
+	if (!spare_serves(&x, old->n_buckets, columns_of(old)) ||
+	    fill_and(t, x.seg, &all, &pos->at)) {
+		spare_push(t, &x);
+		return -ENOBUFS;
+	}
+	__atomic_fetch_add(&t->bytes, columns_bytes(x.seg), __ATOMIC_RELAXED);
+	__atomic_fetch_or(&t->columns, columns_of(x.seg), __ATOMIC_RELAXED);
+	replace(t, old, x.seg, pos->at);
+	pos->seg = x.seg;
+	return 0;
+}
+
 /* --- shrinking ------------------------------------------------------------------------------ */
 
 /* The other half of a segment, locked, if both fit into one well. The table's lock is held. */
@@ -407,7 +662,7 @@ static struct hash_segment *buddy_lock(struct hash_table *t, const struct hash_s
 		entry_segment(entry_load(t->root, at ^ 1ULL << (64 - seg->depth)));
 	if (other->depth != seg->depth || !spin_try(&other->lock))
 		return NULL;
-	if (buckets_for(other->kept + seg->kept) <= BUCKETS_MAX / 2)
+	if (buckets_for(other->kept + seg->kept + ahead_of(t, seg->depth - 1U)) <= BUCKETS_MAX / 2)
 		return other;
 	spin_unlock(&other->lock);
 	return NULL;
@@ -422,7 +677,8 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 
 	collect(t, seg, &a);
 	collect(t, other, &b);
-	if (build(t, &a, &b, buckets_for(a.n + b.n + 1), seg->depth - 1U, at, &both)) {
+	if (build(t, &a, &b, buckets_ahead(t, a.n + b.n + 1, seg->depth - 1U), seg->depth - 1U, at,
+		  &both)) {
 		spin_unlock(&seg->lock);
 		spin_unlock(&other->lock);
 		return;
@@ -445,7 +701,10 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 	struct hash_segment *smaller, *other;
 	struct load all;
 
-	if (seg->kept * 4U >= seg->n_buckets * SLOTS || (seg->n_buckets == 1 && !seg->depth)) {
+	unsigned ahead = ahead_of(t, seg->depth);
+
+	if ((seg->kept + ahead) * 4U >= seg->n_buckets * SLOTS ||
+	    (seg->n_buckets == 1 && !seg->depth)) {
 		spin_unlock(&seg->lock);
 		return false;
 	}
@@ -456,7 +715,7 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 		merge(t, seg, other, at);
 		return true;
 	}
-	unsigned n = seg->kept, want = buckets_for(n + n / 4 + 1);
+	unsigned n = seg->kept, want = buckets_ahead(t, n + n / 4 + 1, seg->depth);
 	if (want < seg->n_buckets) {
 		collect(t, seg, &all);
 		if (!build(t, &all, NULL, want, seg->depth, at, &smaller)) {
@@ -545,6 +804,7 @@ static void take_over(struct hash_table *t, struct hash_table *from)
 	spin_unlock(&t->lock);
 	dir_discard(t, old);
 	free(from);
+	STORE(&t->n_noted, NOTES + 1);
 }
 
 static void unlock_all(struct hash_table *t)

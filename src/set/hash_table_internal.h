@@ -10,6 +10,8 @@
 #include "set/region.h"
 
 enum {
+	NOTES = 64,
+	SPARES = 4,
 	SLOTS = 15,
 	BUCKETS_MAX = 128,
 	SLOTS_MAX = BUCKETS_MAX * SLOTS,
@@ -119,6 +121,17 @@ struct hash_table {
 	uint32_t n_heap, heap_cap, n_segments;
 	struct region *regions; /* where segments are rather than with the allocator */
 	size_t n_regions;
+	/* hash_table_provide() */
+	uint32_t ahead, ahead_columns;
+	uint32_t n_spares;
+	uint8_t widest; /* buckets of a segment, the most that were seen */
+	struct hash_spare {
+		struct hash_segment *seg; /* memory for one of n_buckets, with its columns */
+		uint64_t *column[HASH_COLUMNS];
+		unsigned n_buckets;
+	} spare[SPARES];
+	uint32_t n_noted; /* more than NOTES: any segment may be */
+	uint64_t noted[NOTES];
 };
 
 /* The read side for one kind of CPU. All of them give the same answers. */
@@ -244,6 +257,17 @@ static inline bool segment_overflows(const struct hash_segment *seg)
 	return seg->overflows > seg->n_buckets / 2U + 4U;
 }
 
+static inline bool spin_lock_tries(uint32_t *lock, unsigned tries)
+{
+	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+		do {
+			if (!tries--)
+				return false;
+			__builtin_ia32_pause();
+		} while (LOAD(lock));
+	return true;
+}
+
 static inline void spin_lock(uint32_t *lock)
 {
 	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
@@ -308,8 +332,26 @@ uint64_t *segment_column(struct hash_table *t, struct hash_segment *seg, enum ha
 /* Makes room for another key; the new segment is locked. 0, -ENOMEM, -ENOSPC, -EAGAIN: lock anew.
  */
 int segment_grow(struct hash_pos *pos);
+/*
+ * Builds a full segment anew, with a free slot for this key, in memory that lies ready; it is
+ * locked. 0 or -ENOBUFS.
+ */
+int segment_use_spare(struct hash_pos *pos);
+/* Has SPARES of them, for the widest segment; 0 or -ENOMEM. Gives them all back. */
+int spares_make(struct hash_table *t);
+void spares_free(struct hash_table *t);
+/* Makes a segment anew if it has not the room that hash_table_provide() says. As above. */
+int segment_provide(struct hash_pos *pos);
 /* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
 bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+
+/* hash_table_ahead.c */
+/* Keys that a segment of this depth may get before the table is provided again. */
+unsigned ahead_of(const struct hash_table *t, unsigned depth);
+/* A segment is, or may be, too full for what may come. */
+bool segment_wants(const struct hash_table *t, const struct hash_segment *seg);
+/* The next hash_table_provide() is to look at the segment of this place. */
+void ahead_note(struct hash_table *t, uint64_t at);
 
 /* hash_table_due.c: the segments by their earliest expiry. The table's lock is held. */
 int due_reserve(struct hash_table *t);

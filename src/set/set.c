@@ -437,8 +437,16 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	if (err)
 		return err;
 	/* The control thread may be about to replace s->store. */
-	if (lo && __atomic_load_n(&s->published, __ATOMIC_ACQUIRE))
-		return hash_set_update(s, mode, item, t, now, out);
+	if (lo && __atomic_load_n(&s->published, __ATOMIC_ACQUIRE)) {
+		err = hash_set_update(s, mode, item, t, now, out);
+		if (err != -ENOBUFS || s->desc.rcu)
+			return err;
+		uint32_t updates = s->updates;
+		s->updates = 0; /* one thread may make memory now */
+		err = hash_set_update(s, mode, item, t, now, out);
+		s->updates = updates;
+		return err;
+	}
 	struct set_elem *e;
 	err = find_live(s, lo, hi, now, &e);
 	if (err)
@@ -464,6 +472,38 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 		return err;
 	s->stats.added++;
 	return 1;
+}
+
+int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n)
+{
+	uint32_t most = s->desc.size ? MIN(s->desc.size, (uint32_t)SET_UPDATES_MAX)
+				     : (uint32_t)SET_UPDATES_MAX;
+
+	if (!s->store.table)
+		return 0;
+	if (!template)
+		template = s->desc.ext_ctx;
+	if (s->desc.data_len || (template && s->desc.ext_init)) {
+		size_t bytes = MAX(s->update_bytes, elem_bytes(s, template));
+		__atomic_store_n(&s->update_bytes, bytes, __ATOMIC_RELAXED);
+		s->update_columns |= 1U << HASH_RECORD;
+	}
+	if (s->desc.timeout)
+		s->update_columns |= 1U << HASH_EXPIRES;
+	if ((timeout_ns && timeout_ns != s->base_timeout) || s->desc.timeout_ns != s->base_timeout)
+		s->update_columns |= 1U << HASH_TIMEOUT;
+	__atomic_store_n(&s->updates, MIN(s->updates + MIN(n, most), most), __ATOMIC_RELAXED);
+	return set_provide(s);
+}
+
+int set_provide(struct set *s)
+{
+	return s->updates ? hash_set_provide(s) : 0;
+}
+
+bool set_wants(const struct set *s)
+{
+	return __atomic_load_n(&s->updates, __ATOMIC_RELAXED) && hash_set_wants(s);
 }
 
 int set_remove(struct set *s, const void *key, uint64_t now)

@@ -199,12 +199,31 @@ enum set_update_mode {
 /*
  * Add or refresh from the packet path; the item has an exact key and no comment. *out is the
  * element. 1 if it is new, 0 if it was there (its data stays), -ENFILE when full (counted),
- * -EOPNOTSUPP in sets with ranges, -EINVAL as set_add(), -ENOMEM.
+ * -EOPNOTSUPP in sets with ranges, -EINVAL as set_add(), -ENOMEM; -ENOBUFS and -EBUSY as below.
  */
 int set_update(struct set *s, enum set_update_mode mode, const struct set_item *item, uint64_t now,
 	       struct set_elem **out);
 
-/* Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP in sets with ranges. */
+/*
+ * So that packets need no memory and wait for nobody: says, from the control thread, that packets
+ * add elements to a set, with this template and timeout (as of struct set_item), at most n between
+ * two calls of set_provide(); calls add up, to SET_UPDATES_MAX and to the size of the set. From
+ * then on set_update() takes what set_provide() has made ready, and no more: -ENOBUFS where that
+ * was not enough, -EBUSY where another thread has kept the key's place for longer than it takes to
+ * build it anew; both are counted (`unready`), and the packet's change is not made. One thread
+ * alone (without rcu) makes memory then after all. set_provide() costs what has come since the last
+ * call; set_wants(), from any thread, says that there is something for it to do. 0 or -ENOMEM: then
+ * less than that is ready. Sets of other kinds than "hash" make memory as it is wanted.
+ */
+enum { SET_UPDATES_MAX = 1024 };
+int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n);
+int set_provide(struct set *s);
+bool set_wants(const struct set *s);
+
+/*
+ * Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP in sets with ranges, -EBUSY as
+ * above.
+ */
 int set_remove(struct set *s, const void *key, uint64_t now);
 
 /* What lookups need of an element: its data (NULL in a set) and its state (NULL for none). */
@@ -271,6 +290,7 @@ struct set_stats {
 	uint64_t hits;	  /* packets that matched in set_lookup() */
 	uint64_t added;	  /* elements that set_update() made */
 	uint64_t full;	  /* times that set_update() found no room */
+	uint64_t unready; /* times that packets found nothing ready, or their key's place kept */
 	uint64_t expired; /* elements whose time came, counted when noticed */
 };
 const struct set_stats *set_stats_of(const struct set *s);

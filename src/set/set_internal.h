@@ -98,9 +98,12 @@ struct set {
 	struct set_store store;
 	uint64_t base_timeout; /* hash: a timeout that is not stored */
 	bool bare;	       /* hash: elements of sets like this have keys alone */
-	bool open;	       /* a transaction */
-	bool committed;	       /* it is visible, but workers may still look at what it took out */
-	bool undoing;	       /* it is being rolled back: kinds with versions do that themselves */
+	/* set_expect_updates(): most new elements between two set_provide(), and what they need. */
+	uint32_t updates, update_columns;
+	size_t update_bytes; /* of a record; 0: none */
+	bool open;	     /* a transaction */
+	bool committed;	     /* it is visible, but workers may still look at what it took out */
+	bool undoing;	     /* it is being rolled back: kinds with versions do that themselves */
 	/* A line that changes when something is published, and one that workers write. */
 	struct hash_table *published __attribute__((aligned(64))); /* hash: what lookups look at */
 	struct set_elem *shown;					   /* the catch-all, to lookups */
@@ -257,9 +260,14 @@ int elem_reserve_take(struct set *s, struct set_elem *e, size_t n);
 int elem_new(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
 	     const char *comment, const void *template, uint64_t now, struct set_elem **out);
 
-/* The same, but it needs no room. */
+/* The same, but it needs no room; `ready`: without asking for memory, or -ENOBUFS. */
 int elem_make(struct set *s, const uint8_t *lo, const uint8_t *hi, const void *data,
-	      const char *comment, const void *template, uint64_t now, struct set_elem **out);
+	      const char *comment, const void *template, uint64_t now, bool ready,
+	      struct set_elem **out);
+/* What the record of such an element takes. */
+size_t elem_bytes(const struct set *s, const void *template);
+/* The pool, made if need be; NULL: no memory. */
+struct elem_pool *elem_pool_of(struct set *s);
 
 /* hash_set.c: what sets of exact keys do in their own way. Keys are never NULL. */
 int hash_set_table(struct set *s, struct hash_table **out); /* a new one */
@@ -270,6 +278,8 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now);
 int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
 		    struct lifetime t, uint64_t now, struct set_elem **out);
+int hash_set_provide(struct set *s);
+bool hash_set_wants(const struct set *s);
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps);
 /* Expiry and timeout of an element other than the catch-all. */
 /* From a packet. */

@@ -47,6 +47,7 @@ struct world {
 	struct rcu *rcu;
 	unsigned len; /* of a key */
 	bool map, stop;
+	bool ready; /* packets take what set_provide() has made */
 	uint64_t now;
 	uint32_t updaters;
 	uint64_t lost, mixed, wrong, bursts;
@@ -72,6 +73,8 @@ static int change(struct world *a, bool add, uint32_t n, uint64_t timeout)
 
 	key_of(a, n, key);
 	rcu_admit(a->rcu, UINT64_MAX);
+	if (a->ready && set_wants(a->s))
+		assert_int_equal(set_provide(a->s), 0);
 	return add ? set_add(a->s, &item, 0, a->now, NULL) : set_delete(a->s, &item, a->now);
 }
 
@@ -259,6 +262,13 @@ static bool there(struct world *a, uint32_t n)
 	return set_lookup(a->s, key, SET_KEY_MAX, 1, &now, NULL);
 }
 
+/* What a packet wanted was not done; it tries again, or ends. */
+static bool is_unready(const struct world *a, int r)
+{
+	return a->ready && (r == -ENOBUFS || r == -EBUSY) &&
+	       !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE);
+}
+
 /* Adds keys; takes every third one out when four more have come. */
 static void *banner(void *arg)
 {
@@ -275,10 +285,21 @@ static void *banner(void *arg)
 		struct set_item item = {
 			.lo = key, .data = a->map ? &n : NULL, .timeout_ns = SET_NEVER};
 		key_of(a, n, key);
-		if (set_update(a->s, SET_UPDATE_ADD, &item, 0, &e) != 1 || !there(a, n))
+		int r = set_update(a->s, SET_UPDATE_ADD, &item, 0, &e);
+		for (; is_unready(a, r); r = set_update(a->s, SET_UPDATE_ADD, &item, 0, &e))
+			rcu_quiescent(w);
+		if (a->ready && r < 0 && r != -ENFILE)
+			break;
+		if (r != 1 || !there(a, n))
 			b->lost++;
 		key_of(a, n - 4, key);
-		if (i >= 4 && (i - 4) % 3 == 0 && (set_remove(a->s, key, 0) || there(a, n - 4)))
+		bool goes = i >= 4 && (i - 4) % 3 == 0;
+		r = goes ? set_remove(a->s, key, 0) : 0;
+		for (; is_unready(a, r); r = set_remove(a->s, key, 0))
+			rcu_quiescent(w);
+		if (a->ready && r == -EBUSY)
+			break;
+		if (goes && (r || there(a, n - 4)))
 			b->kept++;
 		n = both;
 		key_of(a, n, key);
@@ -304,9 +325,9 @@ static void count_one(struct world *a, uint64_t *n)
 	set_cursor_close(c);
 }
 
-static void bans(unsigned len, bool map)
+static void bans(unsigned len, bool map, bool ready)
 {
-	struct world a = {.len = len, .map = map, .now = 1000};
+	struct world a = {.len = len, .map = map, .ready = ready, .now = 1000};
 	struct set_desc d = {.n_fields = 1,
 			     .field_len = {(uint8_t)len},
 			     .data_len = map ? 4 : 0,
@@ -320,6 +341,8 @@ static void bans(unsigned len, bool map)
 	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &a.rcu), 0);
 	d.rcu = a.rcu;
 	assert_int_equal(set_new(&d, &a.s), 0);
+	if (ready)
+		assert_int_equal(set_expect_updates(a.s, NULL, SET_NEVER, 256), 0);
 	for (unsigned i = 0; i < UPDATERS; i++) {
 		b[i] = (struct banner){&a, AT_BAN + (i << 24), 0, 0, 0};
 		assert_int_equal(pthread_create(&t[i], NULL, banner, &b[i]), 0);
@@ -364,17 +387,23 @@ static void bans(unsigned len, bool map)
 
 static void bans_short(void **state)
 {
-	bans(4, false);
+	bans(4, false, false);
 }
 
 static void bans_map(void **state)
 {
-	bans(4, true);
+	bans(4, true, false);
 }
 
 static void bans_long(void **state)
 {
-	bans(36, true);
+	bans(36, true, false);
+}
+
+static void bans_ready(void **state)
+{
+	bans(4, false, true);
+	bans(36, true, true);
 }
 
 /* --- size ----------------------------------------------------------------------------------- */
@@ -534,11 +563,12 @@ static void beside_transaction(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_keys),	   cmocka_unit_test(short_keys_map),
-		cmocka_unit_test(long_keys),	   cmocka_unit_test(long_keys_map),
-		cmocka_unit_test(bans_short),	   cmocka_unit_test(bans_map),
-		cmocka_unit_test(bans_long),	   cmocka_unit_test(exact_size),
-		cmocka_unit_test(commit_deadline), cmocka_unit_test(beside_transaction),
+		cmocka_unit_test(short_keys),	      cmocka_unit_test(short_keys_map),
+		cmocka_unit_test(long_keys),	      cmocka_unit_test(long_keys_map),
+		cmocka_unit_test(bans_short),	      cmocka_unit_test(bans_map),
+		cmocka_unit_test(bans_long),	      cmocka_unit_test(bans_ready),
+		cmocka_unit_test(exact_size),	      cmocka_unit_test(commit_deadline),
+		cmocka_unit_test(beside_transaction),
 	};
 	if (argc > 1)
 		seconds = atof(argv[1]);

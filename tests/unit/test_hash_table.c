@@ -208,8 +208,9 @@ static void expire(struct world *w, unsigned budget)
 	unsigned steps = UINT32_MAX;
 	uint64_t due = hash_table_expired(w->t, w->now);
 
-	assert_int_equal(hash_table_expire(w->t, w->now, budget, &steps, false, gone, w),
-			 MIN(due, budget));
+	assert_int_equal(
+		hash_table_expire(w->t, w->now, budget, &steps, &(struct hash_pos){0}, gone, w),
+		MIN(due, budget));
 }
 
 static int64_t came;
