@@ -4,8 +4,8 @@
  *
  * Eight fit a leaf. More are split by the bits that tell most of them apart, chosen one after the
  * other: what counts is how many entries share a slot, seen from an entry, how many are copied, and
- * how many are wide: these only where there is no good way without. A larger number of entries that
- * fix the same bits and have no good split becomes a table. What nothing tells apart is a
+ * how many are wide: these only where there is no good way without. A larger number of entries
+ * becomes a table if all of them fix some bits, or most do and no split is good: tables grow. What nothing tells apart is a
  * chain. (Choosing bits instead of cutting ranges: Vamanan et al., "EffiCuts", 2010, on copies;
  * Liu et al., "DBTable", 2024, on discriminating bits.)
  *
@@ -452,9 +452,10 @@ static struct cls_shape *build(const struct builder *b, const uint16_t *pick, un
 	choose_bits(b, pick, n, &ch);
 	bool split = ch.n && ch.cost < 0.75 * n;
 	bool good = split && ch.cost <= GOOD && !ch.wide;
-	if (!good && (n >= TABLE_MIN || (!split && n > 2 * CLS_LANES)))
+	if (n >= TABLE_MIN || (!split && n > 2 * CLS_LANES))
 		fit = choose_table(b->items, pick, n, &table);
-	if (!good && n >= TABLE_MIN ? fit * 4 >= n * 3 : !split && fit * 2 >= n && fit > CLS_LANES)
+	if (n >= TABLE_MIN ? fit == n || (!good && fit * 4 >= n * 3)
+			   : !split && fit * 2 >= n && fit > CLS_LANES)
 		return build_table(b, pick, n, &table, level);
 	if (split)
 		return build_split(b, pick, n, &ch, level);
