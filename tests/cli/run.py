@@ -1458,6 +1458,8 @@ def closed_streams():
         else:
             packets_of("kept.pcap")
             os.unlink("kept.pcap")
+    same(subprocess.run(["sh", "-c", f"exec {args} -q -w - >&-"], capture_output=True).stderr,
+         b"tamis: -: cannot be written: Bad file descriptor\n")
     same(subprocess.run(["sh", "-c", f"exec {TAMIS} list -f - <&-"], capture_output=True).stderr,
          b"tamis: standard input: Bad file descriptor\n")
 
