@@ -179,16 +179,31 @@ static bool is_declared(const struct cmd *first, const struct model_set *s)
 	return false;
 }
 
-static int foreign_carry_one(struct model *m, struct model_set *from, uint64_t now)
+/* The table as the commands have it, which find it there. */
+static int foreign_table(struct model *m, const struct model_table *from, const struct cmd *first,
+			 struct model_table **out)
 {
-	const struct table_decl plain = {0};
-	enum family family = from->table->family;
-	struct model_table *t = model_table_find(m, family, from->table->name);
-	struct model_set *to;
-	int err = 0;
+	struct table_decl d = {0};
 
-	if (!t)
-		err = table_item_add(m, family, from->table->name, &plain, LOC_NONE, &t);
+	*out = model_table_find(m, from->family, from->name);
+	if (*out)
+		return 0;
+	for (const struct cmd *c = first; c; c = c->next)
+		if (c->op == CMD_ADD && c->obj == CO_TABLE && c->family == from->family &&
+		    !strcmp(c->table.text, from->name)) {
+			d.comment = c->table_decl.comment;
+			break;
+		}
+	return table_item_add(m, from->family, from->name, &d, LOC_NONE, out);
+}
+
+static int foreign_carry_one(struct model *m, struct model_set *from, const struct cmd *first,
+			     uint64_t now)
+{
+	struct model_table *t;
+	struct model_set *to;
+	int err = foreign_table(m, from->table, first, &t);
+
 	if (!err)
 		err = set_item_add(m, t, from->name, &from->decl, LOC_NONE, &to);
 	if (err)
@@ -207,7 +222,7 @@ int foreign_carry(struct model *m, const struct model_table *from, const struct 
 		struct model_set *s = container_of(l, struct model_set, link);
 
 		if (!err && s->foreign && !is_declared(first, s))
-			err = foreign_carry_one(m, s, now);
+			err = foreign_carry_one(m, s, first, now);
 	}
 	return err;
 }

@@ -703,6 +703,11 @@ static void test_outlive(void **state)
 		has(t, 10 * second, "10.0.0.0/8", true);
 		has(t, 10 * second, "chain c", i != 2);
 	}
+	/* The table is that of the text otherwise. */
+	snprintf(text, sizeof(text), "flush ruleset\ntable inet global { comment \"ours\"; }\n%s",
+		 rules);
+	load(t, text, 10 * second);
+	has(t, 10 * second, "comment \"ours\"", true);
 	/* Refreshed still. */
 	publish(t, 20 * second, "create a hash:ip timeout 60 counters\nadd a 10.0.0.2\n");
 	has(t, 20 * second, "10.0.0.1", false);
