@@ -5,9 +5,9 @@
  * Eight fit a leaf. More are split by the bits that tell most of them apart, chosen one after the
  * other: what counts is how many entries share a slot, seen from an entry, how many are copied, and
  * how many are wide: these only where there is no good way without. A larger number of entries
- * becomes a table if all of them fix some bits, or most do and no split is good: tables grow. What nothing tells apart is a
- * chain. (Choosing bits instead of cutting ranges: Vamanan et al., "EffiCuts", 2010, on copies;
- * Liu et al., "DBTable", 2024, on discriminating bits.)
+ * becomes a table if all of them fix some bits, or most do and no split is good: tables grow. What
+ * nothing tells apart is a chain. (Choosing bits instead of cutting ranges: Vamanan et al.,
+ * "EffiCuts", 2010, on copies; Liu et al., "DBTable", 2024, on discriminating bits.)
  *
  * Cost: O(n * bits looked at), at most CLS_GATHER_MAX entries; no state.
  */
