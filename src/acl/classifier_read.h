@@ -186,7 +186,8 @@ static inline ALWAYS_INLINE void scan_leaves(struct cls_lookup *l, const cls_spo
 		lanes[m] = (uint8_t)hits;
 		m += hits != 0;
 		unsigned lane = (unsigned)__builtin_ctz(hits | 1 << (CLS_LANES - 1));
-		__builtin_prefetch(leaf->entry[lane]);
+		if (large)
+			__builtin_prefetch(leaf->entry[lane]);
 	}
 	for (unsigned k = 0; k < m; k++)
 		settle_hit(l, seen, container_of(spot_shape(hit[k]), const struct cls_leaf, shape),
