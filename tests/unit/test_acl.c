@@ -639,6 +639,47 @@ static void a_worker_that_stalls(void **state)
 	world_end(&x);
 }
 
+/* Contexts and ACLs end while all that was taken out of them still waits for a worker that goes. */
+static void ends_while_things_wait(void **state)
+{
+	for (unsigned turn = 0; turn < 4; turn++) {
+		uint64_t now = 0;
+		struct tamis_acls_config config = {.clock = ticks, .arg = &now};
+		struct tamis_acl_rule r[200];
+		struct tamis_acl_context *other;
+		uint32_t small = 0, large = 1;
+		struct world x;
+
+		for (unsigned i = 0; i < 200; i++)
+			r[i] = rule4(TAMIS_ACL_DENY, i, 32, i % 7, 32);
+		assert_int_equal(tamis_acls_new(&config, &x.acls), 0);
+		assert_int_equal(tamis_acl_context_new(x.acls, &x.ctx), 0);
+		assert_int_equal(tamis_acl_context_new(x.acls, &other), 0);
+		assert_int_equal(tamis_acl_worker_new(x.acls, "w", &x.w), 0);
+		assert_int_equal(tamis_acl_put(x.acls, &small, NULL, r, 20), 0);
+		assert_int_equal(tamis_acl_put(x.acls, &large, NULL, r, 200), 0);
+		for (unsigned i = 0; i < (turn & 1 ? 20 : 3); i++) {
+			assert_int_equal(tamis_acl_context_set(i % 2 ? x.ctx : other, &small, 1),
+					 0);
+			assert_int_equal(
+				tamis_acl_context_insert(i % 2 ? x.ctx : other, large, small), 0);
+			assert_int_equal(tamis_acl_put(x.acls, &small, NULL, r + i, 20), 0);
+			assert_int_equal(tamis_acl_put(x.acls, &large, NULL, r + i, 180), 0);
+			assert_int_equal(tamis_acl_context_set(i % 2 ? x.ctx : other, NULL, 0), 0);
+			if (turn & 1)
+				tamis_acl_quiescent(x.w);
+		}
+		if (turn & 2) {
+			assert_int_equal(tamis_acl_delete(x.acls, small), 0);
+			assert_int_equal(tamis_acl_delete(x.acls, large), 0);
+		}
+		tamis_acl_worker_free(x.w);
+		tamis_acl_context_free(other);
+		tamis_acl_context_free(x.ctx);
+		tamis_acls_free(x.acls);
+	}
+}
+
 /* Ranges of both ports, each over the others: an ACL of these is refused, the next one is not. */
 static void overlap_is_limited(void **state)
 {
@@ -828,6 +869,7 @@ int main(void)
 		cmocka_unit_test(broken_transaction),
 		cmocka_unit_test(deferred),
 		cmocka_unit_test(a_worker_that_stalls),
+		cmocka_unit_test(ends_while_things_wait),
 		cmocka_unit_test(overlap_is_limited),
 		cmocka_unit_test(places_are_limited),
 	};
