@@ -366,7 +366,8 @@ uint64_t rcu_deadline(struct rcu *r, uint64_t ns)
 
 /* --- tasks ---------------------------------------------------------------------------------- */
 
-void rcu_pause(void)
+/* Between two stores to lines that workers read in each burst: no burst fetches both anew. */
+static void rcu_pause(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
 }
@@ -407,10 +408,17 @@ int rcu_run(struct rcu *r, struct rcu_task *task, uint64_t most, uint64_t deadli
 		pthread_mutex_unlock(&r->lock);
 	}
 	pthread_mutex_lock(&r->lock);
-	__atomic_store_n(&r->task, NULL, __ATOMIC_RELEASE);
 	r->stats.tasks += through;
 	r->stats.tasks_left += !through;
 	pthread_mutex_unlock(&r->lock);
-	rcu_pause();
 	return through ? 0 : -EAGAIN;
+}
+
+void rcu_withdraw(struct rcu *r, const struct rcu_task *task)
+{
+	if (!r || __atomic_load_n(&r->task, __ATOMIC_RELAXED) != task)
+		return;
+	rcu_pause();
+	__atomic_store_n(&r->task, NULL, __ATOMIC_RELEASE);
+	rcu_pause();
 }

@@ -103,7 +103,7 @@ uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
  * What workers are to do a little at a time, each for itself. step() is called by a worker when it
  * is quiet, with what it keeps in at[] (zeros at first); it says true when it is through, and is
  * called on until the task is withdrawn. It runs like a burst: what it reads may not go before a
- * grace period is over; the same holds for the task itself, after rcu_run().
+ * grace period is over; the same holds for the task itself, after rcu_withdraw().
  */
 struct rcu_task {
 	uint64_t nr; /* set by rcu_run() */
@@ -111,16 +111,13 @@ struct rcu_task {
 };
 
 /*
- * Gives workers a task, waits until all that are online are through, and withdraws it. 0; -EAGAIN:
- * not after about `most` ns, nor before the deadline; -EBUSY: another task is being done.
+ * Gives workers a task and waits until all that are online are through. 0; -EAGAIN: not after about
+ * `most` ns, nor before the deadline; -EBUSY: another task is being done. But for that, workers go
+ * on until rcu_withdraw(). Around it some 20 us pass, so that no burst has to fetch two lines anew
+ * of those that it reads: what was changed before, what tells of tasks, what is changed next.
  */
 int rcu_run(struct rcu *r, struct rcu_task *task, uint64_t most, uint64_t deadline);
-
-/*
- * For a writer between two stores to lines that workers read in each burst: sleeps some 20 us, so
- * that no burst has to fetch both lines anew.
- */
-void rcu_pause(void);
+void rcu_withdraw(struct rcu *r, const struct rcu_task *task);
 
 struct rcu_stats {
 	uint64_t entries, bytes;	   /* deferred now */

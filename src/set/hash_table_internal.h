@@ -109,6 +109,7 @@ struct hash_table {
 	struct hash_table_config config __attribute__((aligned(64)));
 	struct rcu_head rcu;
 	struct rcu_task warm; /* hash_table_warm() */
+	struct hash_table *const *shown;
 	uint32_t next_shift;  /* the view that changes go to */
 	uint32_t count_shift; /* the view that count is of, until a transaction has ended */
 	bool open;	      /* changes go to that view alone */

@@ -288,13 +288,13 @@ static void commit_table(struct set *s, uint64_t deadline)
 
 	if (warm) {
 		hash_table_share(s->store.table, s->desc.rcu);
-		hash_table_warm(s->store.table, deadline);
+		hash_table_warm(s->store.table, &s->published, deadline);
 	}
 	hash_set_publish(s);
 	if (!s->store.fresh)
 		hash_table_publish(s->store.table);
 	if (warm)
-		rcu_pause();
+		hash_table_warmed(s->store.table);
 }
 
 int set_commit(struct set *s, uint64_t deadline)

@@ -430,7 +430,10 @@ static void warmed(void **state)
 			for (unsigned i = 0; i < MIN(n, w.n_keys); i++)
 				toggle(&w, i, i % 3 ? 0 : 2000, i % 5 ? 0 : 1000);
 			hash_table_share(w.t, rcu);
-			hash_table_warm(w.t, 1000000);
+			struct hash_table *shown = NULL;
+			hash_table_warm(w.t, &shown, 1000000);
+			shown = w.t;
+			hash_table_warmed(w.t);
 			rcu_stats_read(rcu, &st);
 			assert_int_equal(st.tasks, 1);
 			assert_true(b.n >= 1000 && b.n <= 2000 + hash_table_bytes(w.t) / 64);

@@ -226,6 +226,7 @@ static void tasks(void **state)
 	w.wakes[1] = b;
 	c.again = true;
 	assert_int_equal(rcu_run(r, &c.task, 100 * ms, 1000000), 0);
+	rcu_withdraw(r, &c.task);
 	assert_int_equal(c.begun, 2);
 	assert_int_equal(c.steps, 6);
 	rcu_quiescent(a);
@@ -234,18 +235,23 @@ static void tasks(void **state)
 	/* The same task once more begins anew; who is through goes on until the other one is. */
 	w.wakes[1] = NULL;
 	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), -EAGAIN);
+	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), -EBUSY);
+	rcu_withdraw(r, &c.task);
 	assert_int_equal(c.begun, 3);
 	assert_int_equal(c.steps, 6 + 10);
 	rcu_quiescent(b);
 	assert_int_equal(c.steps, 6 + 10);
 	rcu_offline(b);
 	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), 0);
+	rcu_withdraw(r, &c.task);
 	assert_int_equal(c.steps, 6 + 10 + 3);
 	rcu_online(b);
 
 	/* Without a deadline the time ends it, and without time it is not begun. */
 	assert_int_equal(rcu_run(r, &c.task, ms, UINT64_MAX), -EAGAIN);
+	rcu_withdraw(r, &c.task);
 	assert_int_equal(rcu_run(r, &c.task, 0, UINT64_MAX), -EAGAIN);
+	rcu_withdraw(r, &c.task);
 	assert_int_equal(c.steps, 6 + 10 + 3);
 	rcu_stats_read(r, &st);
 	assert_int_equal(st.tasks, 2);
