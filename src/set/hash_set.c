@@ -126,7 +126,7 @@ static int change_lifetime(struct set *s, struct hash_pos *pos, uint64_t timeout
 
 	pos_lifetime(s, pos, &old_timeout, &old_expires);
 	if (!pos->packet && s->open && hash_pos_is_old(pos))
-		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires);
+		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires, expires);
 	return err ? err : set_lifetime(s, pos, timeout, expires);
 }
 
@@ -391,12 +391,17 @@ void hash_set_settle(struct set *s, const uint8_t *key)
 }
 
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
-			       uint64_t expires)
+			       uint64_t expires, uint32_t fold)
 {
 	struct hash_pos pos;
 
-	if (hash_table_lock(s->store.table, key, &pos))
+	if (hash_table_lock(s->store.table, key, &pos)) {
+		uint64_t timeout_now, expires_now;
+		pos_lifetime(s, &pos, &timeout_now, &expires_now);
+		if (journal_fold(expires_now) != fold)
+			expires = expires_now;
 		set_lifetime(s, &pos, timeout, expires); /* it had these columns before */
+	}
 	hash_table_unlock(&pos);
 }
 

@@ -27,7 +27,7 @@ enum journal_op {
 
 struct journal_entry {
 	uint32_t op;
-	uint32_t size; /* DESC */
+	uint32_t size; /* DESC; KEY_LIFETIME: fold() of the expiry that was set */
 	union {
 		struct set_elem *e;
 		struct set_store *store; /* FLUSHED */
@@ -118,10 +118,18 @@ int journal_key_expired(struct set *s, const uint8_t *key)
 	return push_key(s, (struct journal_entry){.op = JOURNAL_KEY_EXPIRED}, key);
 }
 
-int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires)
+uint32_t journal_fold(uint64_t expires)
 {
-	struct journal_entry entry = {
-		.op = JOURNAL_KEY_LIFETIME, .timeout = timeout, .expires = expires};
+	return (uint32_t)(expires ^ expires >> 32);
+}
+
+int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires,
+			 uint64_t new_expires)
+{
+	struct journal_entry entry = {.op = JOURNAL_KEY_LIFETIME,
+				      .size = journal_fold(new_expires),
+				      .timeout = timeout,
+				      .expires = expires};
 	return push_key(s, entry, key);
 }
 
@@ -374,7 +382,7 @@ static void undo(struct set *s, const struct journal_entry *j)
 		break;
 	case JOURNAL_KEY_LIFETIME:
 		hash_table_revert(s->store.table);
-		hash_set_restore_lifetime(s, entry_key(s, j), j->timeout, j->expires);
+		hash_set_restore_lifetime(s, entry_key(s, j), j->timeout, j->expires, j->size);
 		entry_key_free(s, j);
 		break;
 	}

@@ -288,8 +288,9 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 		       uint64_t *expires);
 /* The end of a transaction: with each key of the journal, backwards if it is undone. */
 void hash_set_settle(struct set *s, const uint8_t *key);
+/* `fold` is of the expiry that the transaction set: one that a packet set since stays. */
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
-			       uint64_t expires);
+			       uint64_t expires, uint32_t fold);
 
 /* set.c: frees a view, of which the head is the first member. */
 void set_view_free(struct rcu_head *view);
@@ -322,7 +323,10 @@ void journal_desc(struct set *s);				       /* before it changes */
 /* hash, before the change: a key comes or goes; expires; its lifetime changes. 0 or -ENOMEM. */
 int journal_key(struct set *s, const uint8_t *key);
 int journal_key_expired(struct set *s, const uint8_t *key);
-int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires);
+int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires,
+			 uint64_t new_expires);
+/* Tells two expiries apart, in 32 bits: of two that differ one in 2^32 is taken for the other. */
+uint32_t journal_fold(uint64_t expires);
 /* Takes everything out for good. */
 void store_drop(struct set *s);
 void journal_free(struct set *s);

@@ -560,6 +560,80 @@ static void beside_transaction(void **state)
 	rcu_free(rcu);
 }
 
+/* A packet's refresh stays, whatever lifetimes a transaction gave and took back around it. */
+static void refresh_beside(void **state)
+{
+	struct set_desc d = {.n_fields = 1,
+			     .field_len = {4},
+			     .dynamic = true,
+			     .timeout = true,
+			     .timeout_ns = 100};
+	uint32_t key = 7;
+	struct rcu *rcu;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &rcu), 0);
+	d.rcu = rcu;
+	for (unsigned when = 0; when < 4; when++) {
+		static const uint64_t end[] = {100, 250, 250, 260};
+		struct set_item item = {.lo = &key}, longer = {.lo = &key, .timeout_ns = 200};
+		struct set_view v;
+		struct set_elem *e;
+		struct set *s;
+		assert_int_equal(set_new(&d, &s), 0);
+		assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
+		assert_int_equal(set_begin(s), 0);
+		assert_int_equal(set_add(s, &longer, 0, 0, NULL), 0);
+		if (when == 1 || when == 2)
+			assert_int_equal(set_update(s, SET_UPDATE_REFRESH, &item, 150, &e), 0);
+		longer.timeout_ns = 300;
+		if (when >= 2)
+			assert_int_equal(set_add(s, &longer, 0, 160, NULL), 0);
+		if (when == 3)
+			assert_int_equal(set_update(s, SET_UPDATE_REFRESH, &item, 160, &e), 0);
+		set_rollback(s);
+		assert_int_equal(set_get(s, &key, NULL, end[when] - 1, &v), 0);
+		assert_int_equal(v.timeout_ns, 100);
+		assert_int_equal(v.expires_in_ns, 1);
+		assert_int_equal(set_get(s, &key, NULL, end[when], &v), -ENOENT);
+		set_free(s);
+	}
+	rcu_free(rcu);
+}
+
+/* With a flush goes what packets added before its commit; without the commit nothing does. */
+static void flush_beside(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {4}, .dynamic = true};
+	uint32_t k[4] = {10, 11, 12, 13};
+	struct rcu *rcu;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &rcu), 0);
+	d.rcu = rcu;
+	for (unsigned commit = 0; commit < 2; commit++) {
+		struct set_item item[4];
+		struct set_elem *e;
+		struct set *s;
+		for (unsigned i = 0; i < 4; i++)
+			item[i] = (struct set_item){.lo = &k[i]};
+		assert_int_equal(set_new(&d, &s), 0);
+		assert_int_equal(set_add(s, &item[0], 0, 0, NULL), 0);
+		assert_int_equal(set_begin(s), 0);
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[1], 0, &e), 1);
+		assert_int_equal(set_flush(s, 0), 0);
+		assert_int_equal(set_add(s, &item[3], 0, 0, NULL), 0);
+		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[2], 0, &e), 1);
+		assert_int_equal(set_lookup(s, k, 4, 15, (uint64_t[4]){0}, NULL), 7);
+		if (commit)
+			assert_int_equal(set_commit(s, UINT64_MAX), 0);
+		else
+			set_rollback(s);
+		assert_int_equal(set_lookup(s, k, 4, 15, (uint64_t[4]){0}, NULL), commit ? 8 : 7);
+		assert_int_equal(set_count(s, 0), commit ? 1 : 3);
+		set_free(s);
+	}
+	rcu_free(rcu);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -568,7 +642,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bans_short),	      cmocka_unit_test(bans_map),
 		cmocka_unit_test(bans_long),	      cmocka_unit_test(bans_ready),
 		cmocka_unit_test(exact_size),	      cmocka_unit_test(commit_deadline),
-		cmocka_unit_test(beside_transaction),
+		cmocka_unit_test(beside_transaction), cmocka_unit_test(refresh_beside),
+		cmocka_unit_test(flush_beside),
 	};
 	if (argc > 1)
 		seconds = atof(argv[1]);
