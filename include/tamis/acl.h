@@ -24,10 +24,9 @@
  *
  * Functions that can fail return 0 or a negative errno: -EINVAL for a rule that is none, -ENOENT
  * for an index or entry that is not there, -EDQUOT beyond a limit, -E2BIG beyond what rules of one
- * ACL may overlap (see struct tamis_acls_config), -ENOMEM, and from all changes -EAGAIN when
- * a worker is not quiescent for config.wait_ns: too much memory is kept for it, or the order of
- * entries that it looks at. What a call gives is untouched then, and
- * everything as it was.
+ * ACL may overlap (see struct tamis_acls_config), -ENOMEM, and from all changes -EAGAIN when a
+ * worker is not quiescent for config.wait_ns: too much memory is kept for it, or the order of
+ * entries that it looks at. What a call gives is untouched then, and everything as it was.
  */
 #ifndef TAMIS_PUBLIC_ACL_H
 #define TAMIS_PUBLIC_ACL_H
@@ -47,8 +46,11 @@ struct tamis_acls_config {
 	uint64_t (*clock)(void *arg);
 	void *arg;
 	uint64_t wait_ns; /* how long a change waits at most; 0: one second */
-	/* Told once a wait of each worker that keeps a change waiting for half of that. The name is
-	 * tamis_acl_worker_new()'s. May be NULL. */
+	/*
+	 * Told, with `arg`, of each worker that keeps a change waiting for half of that, once a
+	 * wait; by the control thread, within the change: it must not call back. The name is
+	 * tamis_acl_worker_new()'s. May be NULL.
+	 */
 	void (*stalled)(void *arg, const char *worker, uint64_t waited_ns);
 	uint32_t max_entries; /* of all ACLs together; 0: TAMIS_ACL_ENTRIES_MAX */
 	/*

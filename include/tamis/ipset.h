@@ -76,8 +76,8 @@ TAMIS_API int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_
  * are. Such sets are no part of a ruleset: reloads and `flush ruleset` leave them alone, unless the
  * ruleset declares a set of that name itself.
  *
- * Also -EINVAL, with nothing done: a set that nft cannot hold, a name that a ruleset has declared, a
- * set that rules use and that was of another kind; *messages say which.
+ * Also -EINVAL, with nothing done: a set that nft cannot hold, a name that a ruleset has declared,
+ * a set that rules use and that was of another kind; *messages say which.
  */
 TAMIS_API int tamis_ipset_publish(struct tamis_ipset *s, struct tamis *t, uint64_t now,
 				  char **messages);

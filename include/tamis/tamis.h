@@ -88,13 +88,14 @@ TAMIS_API int tamis_load_text(struct tamis *t, const char *name, const char *tex
  * The same, but the commands find an empty ruleset, and what they make takes the place of all that
  * there is; packets meet the one or the other. Of sets that were and are declared the same (name,
  * type, flags) elements stay, with lifetimes and all that they remember (counts, what is left of
- * quotas and limits, connections), so that what packets and commands of their own added is kept, whether or not the text begins with `flush ruleset`; but those go that the
- * text before listed where it declared the set, and that this one does not list. Where the text has
- * an element of the same key its data and comment count; an element that one of the text overlaps
- * goes, and so do elements not in the text of maps to verdicts and objects. Named counters,
- * quotas and limits go on, if they are declared the same, connections stay; rules begin anew, with
- * the counters, quotas and limits in them. Sets of ipset.h stay as they are. Cost: that of the load, and of adding
- * each element that stays.
+ * quotas and limits, connections), so that what packets and commands of their own added is kept,
+ * whether or not the text begins with `flush ruleset`; but those go that the text before listed
+ * where it declared the set, and that this one does not list. Where the text has an element of the
+ * same key its data and comment count; an element that one of the text overlaps goes, and so do
+ * elements not in the text of maps to verdicts and objects. Named counters, quotas and limits go
+ * on, if they are declared the same, and connections stay; rules begin anew, with the counters,
+ * quotas and limits in them. Sets of ipset.h stay as they are. Cost: that of the load, and of
+ * adding each element that stays.
  */
 TAMIS_API int tamis_reload_file(struct tamis *t, const char *path,
 				const struct tamis_load_options *options, char **output,

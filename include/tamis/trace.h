@@ -39,7 +39,7 @@ struct tamis_trace {
 	uint64_t handle;     /* of the rule or entry, 0 for none */
 	const char *text;    /* or NULL */
 	const char *verdict; /* or NULL */
-	/* Of ENTRY, else NULL: one of the two, and the index of its ACL. */
+	/* Of ENTRY one of the two, else NULL; and the index of its ACL. */
 	const struct tamis_acl_entry *entry;
 	const struct tamis_macip_entry *macip_entry;
 	uint32_t acl;

@@ -3,9 +3,9 @@
  * acl: ACLs and their entries; see acl_int.h.
  *
  * Cost: of an entry's change, O(log n) for each table that the ACL stands in: its own, or those of
- * at most ACL_FUSED_MAX contexts; of replacing a whole ACL, O(n log n) for the comparison and that
- * for each entry that differs. An ACL that has grown large gets a table once, for as many entries
- * as make it large, and keeps it.
+ * at most FUSED_LINKS_MAX contexts; of replacing a whole ACL, O(n log n) for the comparison and
+ * that for each entry that differs. An ACL that has grown large gets a table once, for as many
+ * entries as make it large, and keeps it.
  */
 #include <stdlib.h>
 

@@ -46,7 +46,7 @@ static const struct cls_ops *const variants[] = {
 	&cls_scalar,
 };
 
-const struct cls_ops *cls_ops_best(void)
+static const struct cls_ops *ops_best(void)
 {
 	unsigned i = 0;
 	while (!variants[i]->usable())
@@ -87,7 +87,7 @@ int classifier_new(const struct classifier_config *config, struct classifier **o
 		c->config.max_places = CLS_PLACES_DEFAULT;
 	if (!c->config.max_chain)
 		c->config.max_chain = CLS_ENTRIES_MAX;
-	c->ops = cls_ops_best();
+	c->ops = ops_best();
 	struct hash_secret secret;
 	int err = hash_secret_draw(&secret);
 	for (unsigned i = 0; !err && i < CLS_HASH_KEYS; i++)
@@ -375,8 +375,7 @@ struct cls_entry *classifier_next(struct classifier *c, struct cls_entry *e)
 
 struct survey {
 	struct classifier_stats *out;
-	unsigned tables, depth, probe;
-	unsigned wide; /* most that wide sides above can add */
+	unsigned tables, depth;
 };
 
 static void survey(void *ctx, struct cls_shape *s)

@@ -50,7 +50,7 @@ struct cls_shape {
 	/* Under a directory: bits of the hash that its slots share. Of a directory's part: bits
 	 * that led to it. */
 	uint8_t depth;
-	uint32_t n; /* of most: entries below; directory: bits; leaf: side */
+	uint32_t n; /* of most: entries below; directory: bits; leaf: 0 of IPv4, else 1 */
 };
 
 /*
@@ -99,8 +99,8 @@ struct cls_table {
 	struct cls_shape shape;
 	struct cls_directory *dir;
 	struct cls_shape *wide;
-	uint32_t
-		salt; /* the first of its keys: tables below one another have others; of a root 0 */
+	/* The first of its keys: tables below one another have others; of a root 0. */
+	uint32_t salt;
 	uint8_t n_words;
 	uint8_t word[CLS_TABLE_WORDS];
 	uint32_t mask[CLS_TABLE_WORDS];
@@ -164,7 +164,7 @@ struct classifier {
 	/* The control thread's. */
 	struct cls_node *changes; /* of the version to come */
 	uint32_t n;
-	struct pool leaves[2]; /* by side */
+	struct pool leaves[2]; /* of IPv4, of the rest */
 	struct pool nodes[CLS_NODE_POOLS];
 	struct cls_shape *retired; /* out of reach, not yet handed on */
 	uint32_t n_retired;
@@ -280,7 +280,6 @@ struct cls_node *cls_node_new(struct classifier *c, unsigned words);
 void cls_node_free(struct classifier *c, struct cls_node *e);
 /* Zeroed but for the kind. NULL without memory. */
 void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size);
-size_t cls_shape_size(const struct cls_shape *s);
 /* Nobody has seen it. Takes NULL. */
 void cls_shape_free(struct classifier *c, struct cls_shape *s);
 /* The same with all that is below. */
@@ -340,25 +339,24 @@ bool cls_table_fits(const struct cls_table *t, const struct cls_form *f);
  */
 struct cls_item *cls_items_of(struct classifier *c, const struct cls_side *side,
 			      struct cls_shape *s, const struct cls_item *more, unsigned *n);
-void cls_leaf_set(struct cls_leaf *l, const struct cls_side *side, unsigned lane,
-		  const struct cls_item *item);
-/* A leaf of n items in order of rank; pick[] says which. */
+/* The blocks of ports that its lanes have some of. */
 struct cls_blocks cls_leaf_blocks(const struct cls_leaf *l);
+/* A leaf of n items in order of rank; pick[] says which. */
 struct cls_leaf *cls_leaf_build(struct classifier *c, const struct cls_side *side,
 				const struct cls_item *items, const uint16_t *pick, unsigned n);
 /* The best shape for items in order of rank; NULL without memory. */
 struct cls_shape *cls_shape_build(struct classifier *c, const struct cls_side *side,
 				  const struct cls_item *items, unsigned n, unsigned level);
 
+/* True if every key that matches one of them matches the other. */
+bool cls_items_alike(const struct cls_side *side, const struct cls_item *a,
+		     const struct cls_item *b);
+
 /* Slots of a split that an entry belongs to: base with every subset of `open`, or the wide one. */
 struct cls_ways {
 	uint32_t base, open;
 	bool wide;
 };
-/* True if every key that matches one of them matches the other. */
-bool cls_items_alike(const struct cls_side *side, const struct cls_item *a,
-		     const struct cls_item *b);
-
 struct cls_ways cls_split_ways(const struct cls_split *s, const struct cls_form *f);
 
 static inline void cls_publish(struct cls_shape **slot, struct cls_shape *s)
@@ -417,6 +415,5 @@ struct cls_ops {
 #define ALWAYS_INLINE __attribute__((always_inline))
 
 extern const struct cls_ops cls_scalar, cls_avx2, cls_avx512;
-const struct cls_ops *cls_ops_best(void);
 
 #endif

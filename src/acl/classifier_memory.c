@@ -89,7 +89,7 @@ void *cls_shape_new(struct classifier *c, enum cls_kind kind, size_t size)
 	return s;
 }
 
-size_t cls_shape_size(const struct cls_shape *s)
+static size_t shape_size(const struct cls_shape *s)
 {
 	switch ((enum cls_kind)s->kind) {
 	case CLS_LEAF:
@@ -118,7 +118,7 @@ void cls_shape_free(struct classifier *c, struct cls_shape *s)
 		pool_give(&c->leaves[s->n], s);
 		return;
 	}
-	c->bytes -= cls_shape_size(s);
+	c->bytes -= shape_size(s);
 	free((char *)s - CLS_SHAPE_OFFSET);
 }
 
@@ -185,7 +185,7 @@ void cls_shape_retire(struct classifier *c, struct cls_shape *s)
 	s->retired = c->retired;
 	c->retired = s;
 	c->n_retired++;
-	c->retired_bytes += cls_shape_size(s);
+	c->retired_bytes += shape_size(s);
 }
 
 static void tree_retire(void *ctx, struct cls_shape *s)

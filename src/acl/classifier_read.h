@@ -134,7 +134,7 @@ static void walk(struct cls_lookup *l, const struct cls_shape *s, unsigned i, bo
 				/* Before its blocks: those that it has are there then. */
 				const struct cls_leaf *leaf =
 					__atomic_load_n(&link->leaf, __ATOMIC_ACQUIRE);
-				if (!alike && !(blocks_have(&link->blocks, k)))
+				if (!alike && !blocks_have(&link->blocks, k))
 					continue;
 				unsigned lanes = leaf ? scan(leaf, k, ipv4) : 0;
 				if (leaf && alike && chain_done(leaf, lanes, k))

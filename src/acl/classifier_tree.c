@@ -38,8 +38,8 @@ static uint64_t rank_of(const struct classifier *c, const struct cls_node *e)
 
 /* --- leaves ---------------------------------------------------------------------------------- */
 
-void cls_leaf_set(struct cls_leaf *l, const struct cls_side *side, unsigned lane,
-		  const struct cls_item *item)
+static void leaf_set(struct cls_leaf *l, const struct cls_side *side, unsigned lane,
+		     const struct cls_item *item)
 {
 	const struct cls_form *f = &item->form;
 	unsigned n = side->ipv4 ? 1 : 4;
@@ -105,7 +105,7 @@ struct cls_leaf *cls_leaf_build(struct classifier *c, const struct cls_side *sid
 	if (!l)
 		return NULL;
 	for (unsigned i = 0; i < n; i++)
-		cls_leaf_set(l, side, i, &items[pick[i]]);
+		leaf_set(l, side, i, &items[pick[i]]);
 	return l;
 }
 
@@ -125,13 +125,13 @@ static struct cls_leaf *leaf_with(struct classifier *c, const struct cls_side *s
 	for (unsigned rest = old->shape.valid; rest; rest &= rest - 1) {
 		unsigned at = (unsigned)__builtin_ctz(rest);
 		if (!done && item->rank < rank_of(c, old->entry[at])) {
-			cls_leaf_set(l, side, lane++, item);
+			leaf_set(l, side, lane++, item);
 			done = true;
 		}
 		copy_lane(l, lane++, old, at);
 	}
 	if (!done)
-		cls_leaf_set(l, side, lane, item);
+		leaf_set(l, side, lane, item);
 	return l;
 }
 
@@ -423,7 +423,7 @@ static int chain_split(struct classifier *c, const struct cls_side *side, struct
 		struct cls_leaf *l = half[i >= left];
 		unsigned lane = i >= left ? i - left : i;
 		if (!done && (k == CLS_LANES || item->rank < rank_of(c, full->entry[k]))) {
-			cls_leaf_set(l, side, lane, item);
+			leaf_set(l, side, lane, item);
 			done = true;
 		} else {
 			copy_lane(l, lane, full, k++);
