@@ -14,8 +14,8 @@ static int text_chain(void *arg, const struct tamis_explained_chain *c)
 {
 	struct strbuf *b = arg;
 
-	strbuf_printf(b, "%schain %s %s %s: %u rules", b->len ? "\n" : "", c->family, c->table,
-		      c->chain, c->n_rules);
+	strbuf_printf(b, "%schain %s %s %s: %u rule%s", b->len ? "\n" : "", c->family, c->table,
+		      c->chain, c->n_rules, plural(c->n_rules));
 	for (unsigned k = 0; k < TAMIS_FATES; k++)
 		if (c->by_fate[k])
 			strbuf_printf(b, ", %u %s", c->by_fate[k], tamis_fate_name(k));

@@ -65,7 +65,7 @@ static int hand_out(struct run *r, const char *path)
 	err = output_strbuf(fd, path ? path : output_stdout_name, &r->out);
 	if (path && close(fd) && !err)
 		err = trouble("writing", path, -errno);
-	return err ? 1 : 0;
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 static int state_load(struct run *r, bool to_change)

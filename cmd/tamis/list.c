@@ -1,49 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list: `tamis list`: the canonical listing of what the files given make together. */
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "compat/vpp.h"
+#include "json.h"
 #include "load.h"
 #include "options.h"
 #include "output.h"
 
-static int list_acls(struct tamis *t)
+/* The ruleset's JSON, and beside it the commands of `acls`, a line each. */
+static int list_both(const char *ruleset, const struct strbuf *acls, struct strbuf *out)
 {
-	struct strbuf out = STRBUF_INIT;
-	int err = vpp_list(t, &out);
+	json_t *both = ruleset ? json_loads(ruleset, 0, NULL) : json_object(),
+	       *lines = json_array();
+	const char *at = strbuf_str(acls), *end;
+	int err = both && lines ? 0 : -ENOMEM;
 
-	if (!err)
-		err = output_strbuf(STDOUT_FILENO, output_stdout_name, &out);
-	else
+	for (; !err && (end = strchr(at, '\n')); at = end + 1)
+		err = json_array_append_new(lines, json_stringn(at, (size_t)(end - at))) ? -ENOMEM
+											 : 0;
+	if (json_object_set_new(both, "vpp", lines) || err) {
+		json_decref(both);
+		both = NULL;
+	}
+	return json_print(both, 0, out);
+}
+
+static int list_print(struct tamis *t, const struct options *o)
+{
+	bool json = o->list_flags & TAMIS_LIST_JSON;
+	struct strbuf acls = STRBUF_INIT, out = STRBUF_INIT;
+	char *text = NULL;
+	int err = 0;
+
+	if (o->rules.n || o->ipsets.n)
+		err = tamis_list(t, o->list_flags, 0, &text);
+	if (!err && o->acls.n)
+		err = vpp_list(t, &acls);
+	if (!err && o->acls.n && json)
+		err = list_both(text, &acls, &out);
+	if (err) {
 		complain("%s", strerror(-err));
+	} else if (o->acls.n && json) {
+		err = output_strbuf(STDOUT_FILENO, output_stdout_name, &out);
+	} else {
+		err = text ? output_text(STDOUT_FILENO, output_stdout_name, text) : 0;
+		if (!err)
+			err = output_strbuf(STDOUT_FILENO, output_stdout_name, &acls);
+	}
+	strbuf_free(&acls);
 	strbuf_free(&out);
-	return err;
+	free(text);
+	return err && err != OUTPUT_GONE ? 1 : 0;
 }
 
 static int list_run(const struct options *o)
 {
 	struct tamis *t = engine_new();
-	char *text = NULL;
-	int err;
+	int status = t && !load_rules(t, o, 0) ? list_print(t, o) : 1;
 
-	if (!t)
-		return 1;
-	err = load_rules(t, o, 0);
-	if (!err && (o->rules.n || o->ipsets.n)) {
-		err = tamis_list(t, o->list_flags, 0, &text);
-		if (err)
-			complain("%s", strerror(-err));
-		else
-			err = output_print(text);
-	}
-	if (!err && o->acls.n)
-		err = list_acls(t);
-	free(text);
 	tamis_free(t);
-	return err ? 1 : 0;
+	return status;
 }
 
 static const char list_help[] =
@@ -53,7 +73,7 @@ static const char list_help[] =
 	"so that it turns one into the other.\n"
 	"\n"
 	"  -f, --file RULES         a ruleset; - is standard input\n"
-	"  -j, --json               nft's JSON form\n"
+	"  -j, --json               nft's JSON form; with --acl its commands as \"vpp\" beside it\n"
 	"  -a, --handle             with the handles of all objects\n"
 	"  -n, --numeric            protocols, priorities, times and symbols as numbers\n"
 	"  -s, --stateless          without counts and remaining lifetimes\n"

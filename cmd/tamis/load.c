@@ -74,6 +74,18 @@ static int load_ipsets(struct tamis *t, const struct options *o, uint64_t now)
 	return err;
 }
 
+/* What commands in a file printed. A reader of standard output that has gone is no failure. */
+static int show(const struct options *o, const char *text)
+{
+	int err = 0;
+
+	if (o->json || o->quiet)
+		fputs(text, stderr);
+	else
+		err = output_text(STDOUT_FILENO, output_stdout_name, text);
+	return err == OUTPUT_GONE ? 0 : err;
+}
+
 /* One --acl. */
 static int load_acls(struct tamis *t, const struct options *o, const char *path, uint64_t now)
 {
@@ -84,10 +96,8 @@ static int load_acls(struct tamis *t, const struct options *o, const char *path,
 	if (err && !messages.len)
 		complain("%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
 			 strerror(-err));
-	if (!err && output.len && o->json)
-		fputs(strbuf_str(&output), stderr);
-	else if (!err && output.len)
-		err = output_strbuf(STDOUT_FILENO, output_stdout_name, &output);
+	if (!err)
+		err = show(o, strbuf_str(&output));
 	strbuf_free(&output);
 	strbuf_free(&messages);
 	return err;
@@ -104,12 +114,8 @@ static int load_file(struct tamis *t, const struct options *o, const char *path,
 	int err = again ? tamis_reload_file(t, path, &options, &output, &messages)
 			: tamis_load_file(t, path, &options, &output, &messages);
 
-	if (output && (o->json || o->quiet))
-		fputs(output, stderr);
-	else if (output)
-		written = output_text(STDOUT_FILENO, output_stdout_name, output);
-	if (written == OUTPUT_GONE)
-		written = 0;
+	if (output)
+		written = show(o, output);
 	if (messages)
 		fputs(messages, stderr);
 	if (err && !messages)

@@ -37,6 +37,7 @@ struct replay {
 	struct capture_writer *accepted, *dropped;
 	int trace_fd, log_fd; /* log_fd -1: none */
 	uint64_t selected;    /* packets that matched the expression */
+	uint64_t reloaded;    /* packets before the last reload */
 	struct progress progress;
 	struct strbuf message;	    /* of the capture's functions */
 	uint64_t n_early, early_ns; /* packets that are earlier than one before them, by up to */
@@ -108,8 +109,11 @@ static int reloads_run(struct replay *r)
 
 	for (size_t i = 0; !err && i < r->o->reloads.n; i++) {
 		const char *text = r->o->reloads.items[i];
-		if (strtoull(text, NULL, 10) == done)
-			err = reload_rules(r->engine, r->o, strchr(text, '=') + 1, r->now);
+
+		if (strtoull(text, NULL, 10) != done)
+			continue;
+		err = reload_rules(r->engine, r->o, strchr(text, '=') + 1, r->now);
+		r->reloaded = done;
 	}
 	capture_pause(r->capture, reload_next(r->o, done));
 	return err;
@@ -277,6 +281,7 @@ static int report_print(struct replay *r)
 
 	if (err)
 		return complain_error(NULL, err);
+	report.reloaded = r->reloaded;
 	report.elapsed_ns = r->elapsed_ns;
 	report.total_ns = clock_ns() - r->begin_ns;
 	if (r->o->trace && !r->o->json)
@@ -317,13 +322,16 @@ static void limits_tell(const struct replay *r)
 
 	tamis_totals_get(r->engine, &totals);
 	if (totals.not_tracked)
-		complain("%" PRIu64 " packets dropped: too many connections", totals.not_tracked);
+		complain("%" PRIu64 " packet%s dropped: too many connections", totals.not_tracked,
+			 plural(totals.not_tracked));
 	if (totals.too_deep)
-		complain("%" PRIu64 " packets dropped: jumps more than 16 deep", totals.too_deep);
+		complain("%" PRIu64 " packet%s dropped: jumps more than 16 deep", totals.too_deep,
+			 plural(totals.too_deep));
 	if (totals.no_interface)
-		complain("%" PRIu64 " packets met no ACL: the capture does not say where they were "
+		complain("%" PRIu64
+			 " packet%s met no ACL: the capture does not say where they were "
 			 "seen, give --iif and --oif",
-			 totals.no_interface);
+			 totals.no_interface, plural(totals.no_interface));
 }
 
 /* Reloads for which the capture has too few packets. */
@@ -333,16 +341,17 @@ static void reloads_tell(const struct replay *r)
 
 	for (size_t i = 0; i < r->o->reloads.n; i++)
 		if (strtoull(r->o->reloads.items[i], NULL, 10) > n)
-			complain("--reload %s: never done, the capture has %" PRIu64 " packets",
-				 r->o->reloads.items[i], n);
+			complain("--reload %s: never done, the capture has %" PRIu64 " packet%s",
+				 r->o->reloads.items[i], n, plural(n));
 }
 
 static void times_tell(const struct replay *r)
 {
 	if (r->n_early)
-		complain("%" PRIu64 " packets are up to %" PRIu64 ".%06" PRIu64
-			 " s earlier than one before them: they count as at its time",
-			 r->n_early, r->early_ns / 1000000000, r->early_ns % 1000000000 / 1000);
+		complain("%" PRIu64 " packet%s up to %" PRIu64 ".%06" PRIu64
+			 " s earlier than one before: counted as at that one's time",
+			 r->n_early, plural(r->n_early), r->early_ns / 1000000000,
+			 r->early_ns % 1000000000 / 1000);
 }
 
 static int replay(struct replay *r)

@@ -59,6 +59,7 @@ struct report {
 	struct report_acl *acls;
 	struct report_face *faces;
 	size_t n_rules, n_chains, n_sets, n_acls, n_faces;
+	uint64_t reloaded;   /* packets before the last reload: rules and sets count from there */
 	size_t top;	     /* rules to print, 0: all, chain by chain */
 	uint64_t elapsed_ns; /* spent judging packets */
 	uint64_t total_ns;   /* of the whole replay, reading and writing too */

@@ -167,7 +167,9 @@ int report_print_json(const struct report *r, struct strbuf *out)
 		"refused", json_of_number(t->refused.packets), "malformed_packets",
 		json_of_number(t->malformed_packets));
 
-	if (add_acls(o, r)) {
+	if (add_acls(o, r) ||
+	    (r->reloaded &&
+	     json_object_set_new(o, "reloaded", json_integer(json_of_number(r->reloaded))))) {
 		json_decref(o);
 		o = NULL;
 	}

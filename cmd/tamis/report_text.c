@@ -55,8 +55,9 @@ static int wider(int width, uint64_t v)
 	return digits(v) > width ? digits(v) : width;
 }
 
-static void print_verdicts(struct page *p, const struct tamis_totals *t)
+static void print_verdicts(struct page *p, const struct report *r)
 {
+	const struct tamis_totals *t = &r->totals;
 	int wp = wider(7, t->all.packets), wb = wider(5, t->all.bytes);
 
 	heading(p, "Verdicts");
@@ -81,6 +82,11 @@ static void print_verdicts(struct page *p, const struct tamis_totals *t)
 			      "  of the dropped %" PRIu64 " by the checks of their headers, by no "
 			      "rule\n",
 			      t->refused.packets);
+	if (r->reloaded)
+		strbuf_printf(p->out,
+			      "  chains and sets below count since the reload after packet %" PRIu64
+			      "\n",
+			      r->reloaded);
 }
 
 static void print_rule_line(struct page *p, int wp, int wb, const struct report_rule *x)
@@ -96,8 +102,8 @@ static void print_chain(struct page *p, int wp, int wb, const struct report_chai
 {
 	char name[640];
 
-	snprintf(name, sizeof(name), "Chain %s %s %s: %" PRIu64 " packets", c->family, c->table,
-		 c->chain, c->packets);
+	snprintf(name, sizeof(name), "Chain %s %s %s: %" PRIu64 " packet%s", c->family, c->table,
+		 c->chain, c->packets, plural(c->packets));
 	heading(p, name);
 	if (c->head)
 		strbuf_printf(p->out, "  %s%s%s\n", paint(p->colour, PAINT_FAINT), c->head,
@@ -170,9 +176,9 @@ static void print_sets(struct page *p, const struct report *r)
 			      we, s->elements, wh, s->hits, wa, s->added, wx, s->expired, s->family,
 			      s->table, s->set, s->map ? " (map)" : "");
 		if (s->full)
-			strbuf_printf(p->out, "  %s%*s  found no room %" PRIu64 " times%s\n",
+			strbuf_printf(p->out, "  %s%*s  found no room %" PRIu64 " time%s%s\n",
 				      paint(p->colour, PAINT_WARN), we + wh + wa + wx + 6, "",
-				      s->full, paint(p->colour, PAINT_NONE));
+				      s->full, plural(s->full), paint(p->colour, PAINT_NONE));
 	}
 }
 
@@ -278,7 +284,7 @@ void report_print_text(const struct report *r, bool colour, struct strbuf *out)
 {
 	struct page p = {.out = out, .colour = colour};
 
-	print_verdicts(&p, &r->totals);
+	print_verdicts(&p, r);
 	print_rules(&p, r);
 	print_sets(&p, r);
 	print_acls(&p, r);

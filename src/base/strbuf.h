@@ -42,4 +42,10 @@ static inline int strbuf_error(const struct strbuf *b)
 char *strbuf_take(struct strbuf *b);
 void strbuf_free(struct strbuf *b);
 
+/* What ends a noun behind the number n. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #endif

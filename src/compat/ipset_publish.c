@@ -107,16 +107,6 @@ static bool body_interval(const struct ipset_body *b)
 	       (b->type->kind == IPSET_BITMAP && b->type->dims[1] == DIM_MAC);
 }
 
-/* A letter, then letters, digits and a few marks: what nft takes behind a `@`. */
-static bool is_nft_name(const char *name)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-
-	return *name && strchr(letters, name[0]) - letters < 52 &&
-	       name[strspn(name, letters)] == '\0';
-}
-
 /* What no set of nft can hold. */
 static int body_check(struct publish *p, const struct ipset_body *b)
 {
@@ -538,7 +528,7 @@ static int set_publish(struct publish *p)
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);
-	if (!is_nft_name(p->set->name))
+	if (!change_takes_name(p->set->name))
 		return publish_fail(p, "setname '%s' is no name of a set in nft", p->set->name);
 	err = body_check(p, b);
 	if (!err && b->type->kind == IPSET_LIST) {

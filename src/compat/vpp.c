@@ -503,9 +503,9 @@ int vpp_exec_text(struct tamis *t, const char *name, const char *text, size_t le
 	err = lines_run(&v, text, text + len);
 	if (!err && v.n_passed)
 		strbuf_printf(messages,
-			      "%s: Warning: %u commands that are not about ACLs are passed over, "
-			      "the first in line %u: %s\n",
-			      name, v.n_passed, v.first_passed, v.passed);
+			      "%s: Warning: %u command%s not about ACLs passed over, the first in "
+			      "line %u: %s\n",
+			      name, v.n_passed, plural(v.n_passed), v.first_passed, v.passed);
 	if (!err)
 		err = strbuf_error(messages) ? strbuf_error(messages) : strbuf_error(output);
 	if (err)

@@ -177,8 +177,9 @@ static int show_table(void *arg, const struct tamis_acl_info *acl)
 	struct walk *w = arg;
 
 	if (w->acl == TAMIS_ACL_NEW || w->acl == acl->index)
-		strbuf_printf(w->out, "acl-index %u: %u entries, applied in %u lookup contexts\n",
-			      acl->index, acl->entries, acl->contexts);
+		strbuf_printf(w->out, "acl-index %u: %u entr%s, applied in %u lookup context%s\n",
+			      acl->index, acl->entries, acl->entries == 1 ? "y" : "ies",
+			      acl->contexts, plural(acl->contexts));
 	return 0;
 }
 

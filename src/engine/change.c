@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "engine/engine.h"
+#include "lang/lexer.h"
 #include "lang/parse.h"
 
 enum { BATCH = 64 };
@@ -50,6 +51,15 @@ static void change_free(struct change *c)
 	set_free(c->aside);
 	arena_free(&c->arena);
 	free(c);
+}
+
+bool change_takes_name(const char *name)
+{
+	struct token t;
+	size_t len = strlen(name);
+
+	lex(name, (uint32_t)len, 0, &t);
+	return t.type == T_WORD && !t.begin && t.end == len && !keyword_is_reserved(t.kw);
 }
 
 int change_text(struct change *c, const char *text, size_t len, struct strbuf *messages)

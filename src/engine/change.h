@@ -28,6 +28,9 @@ struct change; /* opaque: an open transaction */
 /* 0, -EBUSY if one is open, -ENOMEM. */
 int change_begin(struct tamis *t, uint64_t now, struct change **out);
 
+/* Whether nft takes this as the name of a set: its form, and none of nft's own words. */
+bool change_takes_name(const char *name);
+
 /* Carries out nft's commands. 0, -EINVAL with nft's messages in `messages`, -ENOMEM. After an error
  * only change_abort() may follow. */
 int change_text(struct change *c, const char *text, size_t len, struct strbuf *messages);

@@ -299,6 +299,9 @@ def reload_in_the_middle():
         kept, found, rest = seen("-f", "seen.nft", "--reload", f"{at}=seen.nft")
         same(kept["elements"], whole["elements"])
         same(rest - found, kept["added"])
+        same(report("-f", "seen.nft", "--reload", f"{at}=seen.nft", CAPTURE)["reloaded"], at)
+        holds(f"  chains and sets below count since the reload after packet {at}\n" in
+              tamis("replay", "-f", "seen.nft", "--reload", f"{at}=seen.nft", CAPTURE)[0])
         anew, refound, same_rest = seen("-f", "seen.nft", "--reload", f"{at}=other.nft")
         same(same_rest, rest)
         holds(refound < found < known and rest < packets, f"{refound}, {found}, {known}")
@@ -460,6 +463,15 @@ def acls_and_rules():
     both = json.loads(tamis("replay", "-f", "count.nft", "--acl", "in.vpp", "--acl", "out.vpp", "--iif", "in0", "--oif",
                             "out0", "--json", CAPTURE)[0])
     same([a["index"] for a in both["acls"]], [0, 1])
+    # What a file shows is no part of a capture, and a listing in JSON is one value.
+    passed = subprocess.run([TAMIS, "replay", "-q", "-w", "-", "--acl", "out.vpp", "--oif", "out0", CAPTURE],
+                            capture_output=True, timeout=60)
+    holds(passed.returncode == 0 and passed.stderr.startswith(b"sw_if_index"), passed.stderr)
+    holds(passed.stdout[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a"), passed.stdout[:40])
+    listed = json.loads(tamis("list", "-j", "-f", "count.nft", "--acl", "in.vpp", "--acl", "out.vpp")[0])
+    same(listed["nftables"], json.loads(tamis("list", "-j", "-f", "count.nft")[0])["nftables"])
+    same(tamis("list", "--acl", "-", stdin="\n".join(listed["vpp"]).encode())[0].splitlines(), listed["vpp"])
+    same(list(json.loads(tamis("list", "-j", "--acl", "in.vpp")[0])), ["vpp"])
     holds(both["interfaces"][1]["permitted"] == last["interfaces"][0]["permitted"])
 
 
@@ -1068,7 +1080,7 @@ def times_that_go_back():
     for at in "12345":
         same(report("-f", "back.nft", "--reload", f"{at}=back.nft", "back.pcap")["dropped"], 1)
     same(tamis("replay", "-q", "-f", "back.nft", "back.pcap")[1],
-         "tamis: 2 packets are up to 3999.750000 s earlier than one before them: they count as at its time\n")
+         "tamis: 2 packets up to 3999.750000 s earlier than one before: counted as at that one's time\n")
 
 
 @test
@@ -1318,7 +1330,9 @@ def without_reader(*args):
 def closed_pipe():
     """A reader that has enough is no failure, unless it was to get a capture."""
     for args in ([*REPLAY, CAPTURE], [*REPLAY, "--json", CAPTURE], [*REPLAY, "--trace", CAPTURE], ["list", "-f", RULES],
-                 ["--help"], ["--version"], ["help", "replay"]):
+                 ["--help"], ["--version"], ["help", "replay"], ["list", "--acl", ACLS], ["list", "-j", "--acl", ACLS],
+                 ["check", "--acl", "show.vpp"], ["ipset", "help"], ["ipset", "--state", "sets", "list"]):
+        written("show.vpp", "show acl-plugin interface\n")
         same(without_reader(*args), (0, ""))
     same(without_reader(*REPLAY, "-q", "-w", "-", CAPTURE), (1, "tamis: standard output: writing failed: Broken pipe\n"))
     for more in ([], ["--trace"]):

@@ -117,7 +117,7 @@ static void warnings(void **state)
 		 "f:2: Warning: 'use-hash-acl-matching' has no effect here\n"
 		 "f:3: Warning: 'session' has no effect here\n"},
 		{"#!/bin/bash\nvppctl set interface state x up\ncreate loopback interface\n",
-		 "f: Warning: 2 commands that are not about ACLs are passed over, the first in "
+		 "f: Warning: 2 commands not about ACLs passed over, the first in "
 		 "line 2: set interface state\n"},
 		{"set acl-plugin acl permit\nset acl-plugin interface a input acl 0\n"
 		 "set acl-plugin interface a input acl 0\n"
