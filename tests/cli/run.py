@@ -1332,7 +1332,7 @@ def closed_pipe():
     for args in ([*REPLAY, CAPTURE], [*REPLAY, "--json", CAPTURE], [*REPLAY, "--trace", CAPTURE], ["list", "-f", RULES],
                  ["--help"], ["--version"], ["help", "replay"], ["list", "--acl", ACLS], ["list", "-j", "--acl", ACLS],
                  ["check", "--acl", "show.vpp"], ["ipset", "help"], ["ipset", "--state", "sets", "list"]):
-        written("show.vpp", "show acl-plugin interface\n")
+        written("show.vpp", "set acl-plugin acl permit\nshow acl-plugin acl\n")
         same(without_reader(*args), (0, ""))
     same(without_reader(*REPLAY, "-q", "-w", "-", CAPTURE), (1, "tamis: standard output: writing failed: Broken pipe\n"))
     for more in ([], ["--trace"]):
