@@ -92,8 +92,8 @@ static int places_add(struct acl_entry *e, const struct acl_entry *behind)
 	return err;
 }
 
-int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *rule,
-		  const char *desc, struct acl_entry **out)
+static int entry_add(struct acl *acl, struct list *before, const struct acl_rule *rule,
+		     const char *desc, struct acl_entry **out)
 {
 	struct tamis_acls *a = acl->acls;
 	struct pool *pool = &a->entries[rule->wide];
@@ -128,7 +128,7 @@ int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *r
 	return err;
 }
 
-int acl_entry_delete(struct acl_entry *e)
+static int entry_delete(struct acl_entry *e)
 {
 	struct tamis_acls *a = e->acl->acls;
 	int err = 0;
@@ -305,7 +305,7 @@ static int acl_fill(struct acl *acl, const struct acl_rule *rules, const char *c
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++)
-		err = acl_entry_add(acl, &acl->entries, &rules[i], descs[i], &made);
+		err = entry_add(acl, &acl->entries, &rules[i], descs[i], &made);
 	return err;
 }
 
@@ -328,7 +328,7 @@ static int acl_change(struct acl *acl, const struct acl_rule *rules, const char 
 		if (i < n && keep == DIFF_NONE)
 			continue;
 		for (; !err && o < keep; o++)
-			err = acl_entry_delete(d.old[o]);
+			err = entry_delete(d.old[o]);
 		o = keep + 1;
 	}
 	struct list *next = &acl->entries;
@@ -337,7 +337,7 @@ static int acl_change(struct acl *acl, const struct acl_rule *rules, const char 
 			err = desc_set(d.old[d.at[i]], descs[i]);
 			next = &d.old[d.at[i]]->in_acl;
 		} else {
-			err = acl_entry_add(acl, next, &rules[i], descs[i], &made);
+			err = entry_add(acl, next, &rules[i], descs[i], &made);
 			next = err ? next : &made->in_acl;
 		}
 	}
@@ -345,8 +345,8 @@ static int acl_change(struct acl *acl, const struct acl_rule *rules, const char 
 	return err;
 }
 
-int acl_put(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, const char *tag,
-	    const struct acl_rule *rules, const char *const *descs, size_t n)
+static int acl_put(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, const char *tag,
+		   const struct acl_rule *rules, const char *const *descs, size_t n)
 {
 	uint32_t at = *index;
 	struct acl *acl = at == TAMIS_ACL_NEW ? NULL : acl_find(a, kind, at);
@@ -374,7 +374,7 @@ int acl_put(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, const cha
 	return err;
 }
 
-int acl_delete(struct tamis_acls *a, enum acl_kind kind, uint32_t index)
+static int acl_delete(struct tamis_acls *a, enum acl_kind kind, uint32_t index)
 {
 	struct acl *acl = acl_find(a, kind, index);
 	int err;
@@ -455,7 +455,7 @@ int tamis_acl_insert(struct tamis_acls *a, uint32_t index, tamis_acl_handle befo
 		err = acl_step_begin(a);
 	if (err)
 		return err;
-	err = acl_entry_add(acl, next ? &next->in_acl : &acl->entries, &r, rule->desc, &e);
+	err = entry_add(acl, next ? &next->in_acl : &acl->entries, &r, rule->desc, &e);
 	if (!err)
 		err = acl_links_fit(acl, acl->n);
 	err = acl_step_end(a, err);
@@ -475,7 +475,7 @@ int tamis_acl_remove(struct tamis_acls *a, tamis_acl_handle entry)
 	err = acl_step_begin(a);
 	if (err)
 		return err;
-	err = acl_entry_delete(e);
+	err = entry_delete(e);
 	if (!err)
 		err = acl_links_fit(acl, acl->n);
 	return acl_step_end(a, err);
@@ -492,9 +492,9 @@ int tamis_acl_replace(struct tamis_acls *a, tamis_acl_handle entry,
 		err = acl_step_begin(a);
 	if (err)
 		return err;
-	err = acl_entry_add(e->acl, &e->in_acl, &r, rule->desc, &made);
+	err = entry_add(e->acl, &e->in_acl, &r, rule->desc, &made);
 	if (!err)
-		err = acl_entry_delete(e);
+		err = entry_delete(e);
 	err = acl_step_end(a, err);
 	if (!err)
 		*out = made->handle;

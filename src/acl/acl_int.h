@@ -261,12 +261,6 @@ void acl_diff_keep_longest(uint32_t *at, size_t n, uint32_t *scratch);
 struct acl *acl_find(const struct tamis_acls *a, enum acl_kind kind, uint32_t index);
 /* Frees an ACL that nobody can hold, entries and all. */
 void acl_destroy(struct acl *acl);
-int acl_put(struct tamis_acls *a, enum acl_kind kind, uint32_t *index, const char *tag,
-	    const struct acl_rule *rules, const char *const *descs, size_t n);
-int acl_delete(struct tamis_acls *a, enum acl_kind kind, uint32_t index);
-int acl_entry_add(struct acl *acl, struct list *before, const struct acl_rule *rule,
-		  const char *desc, struct acl_entry **out);
-int acl_entry_delete(struct acl_entry *e);
 void acl_entry_undo_add(struct acl_entry *e);
 void acl_entry_undo_delete(struct acl_entry *e);
 /* Goes as soon as nobody can hold it. */
@@ -308,4 +302,5 @@ void macip_rule_to(const struct acl_rule *in, const char *desc, struct tamis_mac
 enum { ACL_WITHOUT = 1 << CLS_SPORT | 1 << CLS_DPORT | 1 << CLS_TCP_FLAGS };
 void acl_rule_conds(const struct acl_rule *r, enum acl_kind kind,
 		    struct cls_cond conds[RULE_CONDS_MAX], struct cls_rule *out);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace: eval's events, with the names and texts of the model, and those of ACLs; see
- * tamis/trace.h. */
+/*
+ * trace: eval's events, with the names and texts of the model, and those of ACLs; see
+ * tamis/trace.h.
+ */
 #include "engine/describe.h"
 #include "engine/engine.h"
 

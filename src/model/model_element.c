@@ -228,9 +228,8 @@ static int batch_add(struct apply *a, struct model_set *s, struct batch *b, bool
 	bool listing = s->declared == a->m->transaction && !(s->decl.flags & SETF_CONSTANT);
 	struct set_elem *conflict = NULL;
 	size_t done;
-	int err = set_add_many(s->set, b->set, b->n, create ? SET_ADD_EXCL : 0, a->now, &done,
-			       &conflict),
-	    listed = 0;
+	int listed = 0, err = set_add_many(s->set, b->set, b->n, create ? SET_ADD_EXCL : 0, a->now,
+					   &done, &conflict);
 
 	for (size_t i = 0; listing && !listed && i < done; i++)
 		listed = listed_add(s, &b->set[i]);

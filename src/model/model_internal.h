@@ -171,8 +171,7 @@ int target_reserve(struct model_set *s, struct model_chain *c);
 void targets_purge(struct model_set *s);
 void targets_free(struct model_set *s);
 
-/* --- model_table.c, model_set.c, model_reload.c ------------------------------------------------
- */
+/* --- model_table.c, model_set.c, model_reload.c ----------------------------------------------- */
 
 /* What commands make, to be undone by an abort. */
 int table_item_add(struct model *m, enum family family, const char *name,

@@ -6,8 +6,6 @@
  * A reset happens at the commit, so that an abort has nothing to undo: programs that run meanwhile
  * hold pointers to the states, which must stay the same.
  */
-#include <stdlib.h>
-
 #include "model/model_internal.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_table: commands on tables, and `flush ruleset`. A table is taken out whole, at the cost of
  * its freeing at the commit. */
-#include <stdlib.h>
-
 #include "model/model_internal.h"
 
 int table_item_add(struct model *m, enum family family, const char *name,

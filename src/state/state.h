@@ -142,9 +142,6 @@ unsigned state_template_len(const struct state_template *t);
 int state_template_set(struct state_template *t, unsigned i, const struct state_info *info);
 /* The same kinds with the same parameters; counts that they begin with may differ. */
 bool state_template_same(const struct state_template *a, const struct state_template *b);
-/* True if both have the same kinds in the same order: the kernel's condition for an element's own
- * statements in a set that has some. */
-bool state_template_same_kinds(const struct state_template *a, const struct state_template *b);
 
 unsigned state_list_len(const struct state_list *l);
 struct state *state_list_at(struct state_list *l, unsigned i);

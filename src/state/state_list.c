@@ -58,7 +58,7 @@ unsigned state_template_len(const struct state_template *t)
 	return t->n;
 }
 
-bool state_template_same_kinds(const struct state_template *a, const struct state_template *b)
+static bool same_kinds(const struct state_template *a, const struct state_template *b)
 {
 	if (a->n != b->n)
 		return false;
@@ -87,7 +87,7 @@ static bool same_parameters(const struct state_info *a, const struct state_info 
 
 bool state_template_same(const struct state_template *a, const struct state_template *b)
 {
-	bool same = state_template_same_kinds(a, b);
+	bool same = same_kinds(a, b);
 
 	for (unsigned i = 0; same && i < a->n; i++)
 		same = same_parameters(&a->infos[i], &b->infos[i]);

@@ -245,10 +245,14 @@ static void lists(void **state)
 	assert_int_equal(state_template_new(infos, 2, &t), 0);
 	infos[1].counter.bytes = 5;
 	assert_int_equal(state_template_new(infos, 2, &other), 0);
-	assert_true(state_template_same_kinds(t, other));
+	assert_true(state_template_same(t, other));
 	state_template_free(other);
 	assert_int_equal(state_template_new(infos + 1, 1, &other), 0);
-	assert_false(state_template_same_kinds(t, other));
+	assert_false(state_template_same(t, other));
+	state_template_free(other);
+	infos[0].limit.burst = 3;
+	assert_int_equal(state_template_new(infos, 2, &other), 0);
+	assert_false(state_template_same(t, other));
 	state_template_free(other);
 
 	struct state_list *l = malloc(state_list_ext_size(t)); /* a sanitizer sees its end */
