@@ -9,7 +9,7 @@
 
 enum { CONNTRACK_PRIORITY = -200, UDP = 17 };
 /* As the kernel has them. */
-enum { DEVICES_MAX = 256, SET_STMTS_MAX = 2 };
+enum { DEVICES_MAX = 256 };
 
 #define HOOK(h) (1u << HOOK_##h)
 

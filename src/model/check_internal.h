@@ -163,6 +163,9 @@ int deps_meta(struct eval *ev, struct loc loc, enum meta_key key, uint64_t v, bo
 
 /* --- check_set.c: sets ---------------------------------------------------------------------- */
 
+/* Statements that elements of a set have, as in the kernel. */
+enum { SET_STMTS_MAX = 2 };
+
 /* Elements of an EX_SET in place: keys of type `key`, data of type `data` (n = 0: a verdict). */
 struct set_want {
 	struct set_type key, data;

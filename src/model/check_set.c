@@ -202,20 +202,36 @@ static int data_check(struct eval *ev, struct elem_expr *el, struct loc loc,
 	return 0;
 }
 
+static unsigned stmts_count(const struct stmt *s)
+{
+	unsigned n = 0;
+
+	for (; s; s = s->next)
+		n++;
+	return n;
+}
+
 /* A list of statements of an element against what the set's declaration has. */
 static int elem_stmts_check(struct eval *ev, struct elem_expr *el, const struct set_want *w)
 {
 	const struct stmt *have = w->decl ? w->decl->stmts : NULL;
+	unsigned n = stmts_count(el->stmts), want = stmts_count(have);
 
+	if (n && w->decl && !want)
+		return check_error(ev, el->stmts->loc, "missing statement in %s declaration",
+				   w->map ? "map" : "set");
+	if (n && w->decl && n != want)
+		return check_error(
+			ev, el->key->loc,
+			"number of statements mismatch, set expects %u but element has %u", want,
+			n);
 	for (struct stmt *s = el->stmts; s; s = s->next) {
-		if (w->decl && !w->decl->stmts)
-			return check_error(ev, s->loc, "missing statement in set declaration");
 		if (have && have->kind != s->kind)
-			return check_error(
-				ev, s->loc,
-				"statement mismatch, element expects %s, but counter has "
-				"type %s",
-				stmt_kind_name(s), stmt_kind_name(have));
+			return check_error(ev, s->loc,
+					   "statement mismatch, element expects %s, but %s has "
+					   "type %s",
+					   stmt_kind_name(s), w->map ? "map" : "set",
+					   stmt_kind_name(have));
 		if (have)
 			have = have->next;
 		int err = stateful_check(ev, s);

@@ -400,15 +400,19 @@ static int set_key_check(struct eval *ev, const struct stmt *s, struct expr **ep
 	return 0;
 }
 
-static int elem_stmts(struct eval *ev, struct elem_expr *el)
+/* Statements of elements that a rule makes. */
+static int elem_stmts(struct eval *ev, struct loc loc, struct elem_expr *el)
 {
+	unsigned n = 0;
+
 	for (struct stmt *i = el->stmts; i; i = i->next) {
 		int err = stateful_check(ev, i);
 
 		if (err)
 			return err;
+		n++;
 	}
-	return 0;
+	return n > SET_STMTS_MAX ? kernel_error(ev, loc, "Argument list too long") : 0;
 }
 
 /* A set with statements takes the same kinds of them, in their order. */
@@ -466,7 +470,7 @@ static int set_check(struct eval *ev, struct stmt *s)
 	if (el->comment)
 		return check_error(ev, el->key->loc, "Key expression comments are not supported");
 	s->set.stmts_hidden = d->stmts;
-	err = elem_stmts(ev, el);
+	err = elem_stmts(ev, s->loc, el);
 	return !err && el->stmts && d->stmts ? same_stmts(ev, s->loc, el->stmts, d->stmts) : err;
 }
 
@@ -483,7 +487,7 @@ static int meter_check(struct eval *ev, struct stmt *s)
 		s->meter.size = METER_SIZE_DEFAULT;
 	if (expr_is_constant(s->meter.elem->key))
 		return check_error(ev, s->meter.elem->key->loc, "a meter's key cannot be constant");
-	return elem_stmts(ev, s->meter.elem);
+	return elem_stmts(ev, s->loc, s->meter.elem);
 }
 
 /* --- the rest -------------------------------------------------------------------------------- */
