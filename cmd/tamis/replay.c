@@ -428,7 +428,7 @@ static const char replay_help[] =
 	"                           a pcapng file count\n"
 	"Output:\n"
 	"  -j, --json               the report as one JSON object\n"
-	"      --top N              only the N most hit rules\n"
+	"      --top N              only the N most hit rules and entries of ACLs\n"
 	"  -q, --quiet              no report\n"
 	"      --trace[=EXPR]       the way of every packet, or of those that match EXPR\n"
 	"      --log FILE           lines of log statements\n"

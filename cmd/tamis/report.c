@@ -132,7 +132,7 @@ int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report 
 	if (!err)
 		err = tamis_set_each(t, now, set_add, r);
 	if (!err)
-		err = report_acls_make(t, r);
+		err = report_acls_make(t, top, r);
 	if (!err && top && r->n_rules) {
 		r->top = top < r->n_rules ? top : r->n_rules;
 		err = rules_sort(r);

@@ -42,6 +42,12 @@ struct report_acl {
 	size_t n_entries;
 };
 
+/* An entry among the most hit ones. */
+struct report_hit {
+	size_t acl, entry; /* in acls[], in its entries[] */
+	const struct report_entry *is;
+};
+
 /* One direction of an interface, or its MAC-IP ACL. */
 struct report_face {
 	char *interface;
@@ -57,8 +63,10 @@ struct report {
 	struct report_chain *chains;
 	struct report_set *sets;
 	struct report_acl *acls;
+	struct report_hit *hits; /* the `n_hits` most hit entries of ACLs, NULL: all, ACL by ACL */
 	struct report_face *faces;
-	size_t n_rules, n_chains, n_sets, n_acls, n_faces;
+	size_t n_rules, n_chains, n_sets, n_acls, n_hits, n_faces;
+	size_t n_entries;    /* of all ACLs */
 	uint64_t reloaded;   /* packets before the last reload: rules and sets count from there */
 	size_t top;	     /* rules to print, 0: all, chain by chain */
 	uint64_t elapsed_ns; /* spent judging packets */
@@ -73,7 +81,7 @@ int report_make(struct tamis *t, uint64_t now, unsigned long top, struct report 
 void report_free(struct report *r);
 
 /* report_acl.c: the ACLs' part. */
-int report_acls_make(struct tamis *t, struct report *r);
+int report_acls_make(struct tamis *t, unsigned long top, struct report *r);
 void report_acls_free(struct report *r);
 
 void report_print_text(const struct report *r, bool colour, struct strbuf *out);

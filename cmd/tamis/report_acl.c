@@ -122,13 +122,46 @@ static int interface_add(void *arg, const struct tamis_interface_acls *from)
 	return 0;
 }
 
-int report_acls_make(struct tamis *t, struct report *r)
+/* Most packets first; where they are equal, as they stand. */
+static int hit_compare(const void *a_ptr, const void *b_ptr)
+{
+	const struct report_hit *a = a_ptr, *b = b_ptr;
+
+	if (a->is->packets != b->is->packets)
+		return a->is->packets > b->is->packets ? -1 : 1;
+	if (a->acl != b->acl)
+		return a->acl < b->acl ? -1 : 1;
+	return a->entry < b->entry ? -1 : a->entry > b->entry;
+}
+
+static int hits_make(unsigned long top, struct report *r)
+{
+	struct report_hit *hits;
+
+	for (size_t i = 0; i < r->n_acls; i++)
+		r->n_entries += r->acls[i].n_entries;
+	if (!top || !r->n_entries)
+		return 0;
+	hits = r->hits = malloc(r->n_entries * sizeof(*hits));
+	if (!hits)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_acls; i++)
+		for (size_t k = 0; k < r->acls[i].n_entries; k++)
+			*hits++ = (struct report_hit){i, k, &r->acls[i].entries[k]};
+	qsort(r->hits, r->n_entries, sizeof(*hits), hit_compare);
+	r->n_hits = top < r->n_entries ? top : r->n_entries;
+	return 0;
+}
+
+int report_acls_make(struct tamis *t, unsigned long top, struct report *r)
 {
 	struct reading x = {.acls = tamis_acls_of(t), .r = r};
 	int err = x.acls ? tamis_acl_each(x.acls, acl_add, &x) : -ENOMEM;
 
 	if (!err)
 		err = tamis_macip_each(x.acls, macip_add, &x);
+	if (!err)
+		err = hits_make(top, r);
 	return err ? err : tamis_interface_acls_each(t, interface_add, r);
 }
 
@@ -145,5 +178,6 @@ void report_acls_free(struct report *r)
 		free(r->faces[i].acls);
 	}
 	free(r->acls);
+	free(r->hits);
 	free(r->faces);
 }

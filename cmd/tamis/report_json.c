@@ -139,12 +139,32 @@ static json_t *faces_json(const struct report *r)
 	return json_array_size(a) == r->n_faces ? a : (json_decref(a), NULL);
 }
 
+static json_t *hits_json(const struct report *r)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < r->n_hits; i++) {
+		const struct report_hit *h = &r->hits[i];
+		const struct report_acl *acl = &r->acls[h->acl];
+
+		json_array_append_new(
+			a, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I}", "kind",
+				     acl->macip ? "macip" : "acl", "index", (json_int_t)acl->index,
+				     "tag", json_of_text(acl->tag), "entry", (json_int_t)h->entry,
+				     "rule", json_of_text(h->is->text), "packets",
+				     json_of_number(h->is->packets), "bytes",
+				     json_of_number(h->is->bytes)));
+	}
+	return json_array_size(a) == r->n_hits ? a : (json_decref(a), NULL);
+}
+
 /* Only where there are ACLs. 0 or -1. */
 static int add_acls(json_t *o, const struct report *r)
 {
 	if (!o || (!r->n_acls && !r->n_faces))
 		return o ? 0 : -1;
-	return json_object_set_new(o, "acls", acls_json(r)) ||
+	return json_object_set_new(o, r->hits ? "acl_entries" : "acls",
+				   r->hits ? hits_json(r) : acls_json(r)) ||
 			       json_object_set_new(o, "interfaces", faces_json(r))
 		       ? -1
 		       : 0;

@@ -197,7 +197,7 @@ static void print_acls(struct page *p, const struct report *r)
 			wp = wider(wp, r->acls[i].entries[k].packets);
 			wb = wider(wb, r->acls[i].entries[k].bytes);
 		}
-	for (size_t i = 0; i < r->n_acls; i++) {
+	for (size_t i = 0; i < r->n_acls && !r->hits; i++) {
 		const struct report_acl *a = &r->acls[i];
 
 		snprintf(title, sizeof(title), "%s %" PRIu32 "%s%s", acl_kind(a->macip), a->index,
@@ -213,6 +213,35 @@ static void print_acls(struct page *p, const struct report *r)
 				      paint(p->colour && !e->packets, PAINT_NONE));
 		}
 	}
+	if (!r->hits)
+		return;
+	snprintf(title, sizeof(title), "Entries of ACLs: the %zu most hit of %zu", r->n_hits,
+		 r->n_entries);
+	heading(p, title);
+	strbuf_printf(p->out, "  %*s  %*s  ACL\n", wp, "packets", wb, "bytes");
+	for (size_t i = 0; i < r->n_hits; i++) {
+		const struct report_hit *h = &r->hits[i];
+		const struct report_acl *a = &r->acls[h->acl];
+
+		strbuf_printf(p->out,
+			      "  %*" PRIu64 "  %*" PRIu64 "  %s %" PRIu32 "%s%s, entry %zu: %s\n",
+			      wp, h->is->packets, wb, h->is->bytes, acl_kind(a->macip), a->index,
+			      *a->tag ? " " : "", a->tag, h->entry, h->is->text);
+	}
+}
+
+/* The ACLs of one direction; three or more whose indexes follow one another as 7-19. */
+static void print_indexes(struct page *p, const struct report_face *f)
+{
+	for (size_t k = 0, last; k < f->n_acls; k = last + 1) {
+		for (last = k; last + 1 < f->n_acls && f->acls[last + 1] == f->acls[last] + 1;)
+			last++;
+		last = last - k < 2 ? k : last;
+		strbuf_printf(p->out, "%s %" PRIu32, k ? "," : "", f->acls[k]);
+		if (last > k)
+			strbuf_printf(p->out, "-%" PRIu32, f->acls[last]);
+	}
+	strbuf_putc(p->out, '\n');
 }
 
 /* What packets met where: permitted and denied by entries, and by what is no entry. */
@@ -230,9 +259,7 @@ static void print_faces(struct page *p, const struct report *r)
 			      "  %s %s, %s",
 			      f->permitted, f->denied, f->unmatched, f->session, f->ethertype,
 			      f->interface, f->output ? "output" : "input", acl_kind(f->macip));
-		for (size_t k = 0; k < f->n_acls; k++)
-			strbuf_printf(p->out, "%s %" PRIu32, k ? "," : "", f->acls[k]);
-		strbuf_putc(p->out, '\n');
+		print_indexes(p, f);
 	}
 }
 

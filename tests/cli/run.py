@@ -823,6 +823,22 @@ def report_top():
     best = sorted(full["rules"], key=lambda r: -r["packets"])
     same(top["rules"], best[:3])
     same(report("-f", RULES, *LOCAL, "--top", "9999", CAPTURE)["rules"], best)
+    args = ["--acl", ACLS, *LOCAL]
+    entries = [{"kind": a["kind"], "index": a["index"], "tag": a["tag"], "entry": k, **e}
+               for a in report(*args, CAPTURE)["acls"] for k, e in enumerate(a["entries"])]
+    entries.sort(key=lambda e: -e["packets"])
+    for n in (1, 3, 9999):
+        got = report(*args, "--top", str(n), CAPTURE)
+        same(got["acl_entries"], entries[:n])
+        holds("acls" not in got)
+    e = entries[0]
+    text = tamis("replay", *args, "--top", "1", CAPTURE)[0]
+    holds(f"\nEntries of ACLs: the 1 most hit of {len(entries)}\n" in text, text)
+    holds(re.search(rf"(?m)^ +{e['packets']} +{e['bytes']}  ACL {e['index']}[^,\n]*, entry {e['entry']}: {re.escape(e['rule'])}$",
+                    text), text)
+    written("row.vpp", "".join(f"set acl-plugin acl index {i} permit\n" for i in range(9)) +
+            "".join(f"set acl-plugin interface a input acl {i}\n" for i in (5, 6, 7, 8, 2, 1, 3, 4, 0)))
+    holds("  a input, ACL 5-8, 2, 1, 3, 4, 0\n" in tamis("replay", "--acl", "row.vpp", CAPTURE)[0])
 
 
 @test
