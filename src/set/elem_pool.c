@@ -32,8 +32,7 @@ struct chunk {
 	uint64_t memory[];
 };
 
-struct class
-{
+struct size_class {
 	struct list room;
 	uint32_t bytes;	       /* of the next chunk */
 	uint32_t ready, least; /* pieces that are not in use; how many of them stay */
@@ -44,7 +43,7 @@ struct elem_pool {
 	uint32_t lock;
 	bool closed;
 	size_t chunks;
-	struct class *class[CLASSES + 1];
+	struct size_class *classes[CLASSES + 1];
 };
 
 _Static_assert(CHUNK_MOST / WORD <= UINT16_MAX, "the distance from a chunk");
@@ -74,8 +73,8 @@ int elem_pool_new(void (*fini)(void *ext), struct elem_pool **out)
 
 static void pool_free(struct elem_pool *p)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(p->class); i++)
-		free(p->class[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(p->classes); i++)
+		free(p->classes[i]);
 	free(p);
 }
 
@@ -90,9 +89,11 @@ void elem_pool_close(struct elem_pool *p)
 	pool_lock(p);
 	p->closed = true;
 	for (size_t i = 0; i < CLASSES; i++) {
-		if (!p->class[i])
+		struct size_class *c = p->classes[i];
+
+		if (!c)
 			continue;
-		list_foreach_safe (l, &p->class[i] -> room) {
+		list_foreach_safe (l, &c->room) {
 			if (container_of(l, struct chunk, room)->used)
 				continue;
 			list_remove(l);
@@ -109,10 +110,10 @@ void elem_pool_close(struct elem_pool *p)
 }
 
 /* The class of pieces of so many words; NULL: no memory. */
-static struct class *class_get(struct elem_pool *p, size_t words)
+static struct size_class *class_get(struct elem_pool *p, size_t words)
 {
-	struct class **at = &p->class[MIN(words, (size_t)CLASSES + 1) - 1];
-	struct class *c = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
+	struct size_class **at = &p->classes[MIN(words, (size_t)CLASSES + 1) - 1];
+	struct size_class *c = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
 
 	if (c)
 		return c;
@@ -128,7 +129,7 @@ static struct class *class_get(struct elem_pool *p, size_t words)
 	return none;
 }
 
-static struct chunk *chunk_new(struct elem_pool *p, const struct class *c, size_t words)
+static struct chunk *chunk_new(struct elem_pool *p, const struct size_class *c, size_t words)
 {
 	/* What the allocator puts before it fits in too. */
 	size_t bytes = __atomic_load_n(&c->bytes, __ATOMIC_RELAXED) - 2 * sizeof(void *);
@@ -147,7 +148,7 @@ static struct chunk *chunk_new(struct elem_pool *p, const struct class *c, size_
 }
 
 /* The pool is locked: the new chunk is the one in use. */
-static void chunk_enter(struct elem_pool *p, struct class *c, struct chunk *k)
+static void chunk_enter(struct elem_pool *p, struct size_class *c, struct chunk *k)
 {
 	p->chunks++;
 	__atomic_store_n(&c->ready, c->ready + k->n, __ATOMIC_RELAXED);
@@ -170,7 +171,7 @@ static void *piece_take(struct chunk *k)
 }
 
 /* The pool is locked, and the class has room. */
-static void *class_take(struct class *c, uint16_t *at)
+static void *class_take(struct size_class *c, uint16_t *at)
 {
 	struct chunk *k = container_of(c->room.next, struct chunk, room);
 	void *piece = piece_take(k);
@@ -190,7 +191,7 @@ static size_t words_of(size_t size)
 void *elem_pool_alloc(struct elem_pool *p, size_t size, uint16_t *at)
 {
 	size_t words = words_of(size);
-	struct class *c = class_get(p, words);
+	struct size_class *c = class_get(p, words);
 	struct chunk *more;
 	void *piece;
 
@@ -211,16 +212,16 @@ void *elem_pool_alloc(struct elem_pool *p, size_t size, uint16_t *at)
 }
 
 /* Pieces above CLASSES words share a class, and are not all of one size. */
-static struct class *class_ready(const struct elem_pool *p, size_t size)
+static struct size_class *class_ready(const struct elem_pool *p, size_t size)
 {
 	size_t words = words_of(size);
 
-	return words > CLASSES ? NULL : __atomic_load_n(&p->class[words - 1], __ATOMIC_ACQUIRE);
+	return words > CLASSES ? NULL : __atomic_load_n(&p->classes[words - 1], __ATOMIC_ACQUIRE);
 }
 
 void *elem_pool_take(struct elem_pool *p, size_t size, uint16_t *at)
 {
-	struct class *c = class_ready(p, size);
+	struct size_class *c = class_ready(p, size);
 	void *piece;
 
 	if (!c)
@@ -233,7 +234,7 @@ void *elem_pool_take(struct elem_pool *p, size_t size, uint16_t *at)
 
 uint32_t elem_pool_ready(const struct elem_pool *p, size_t size)
 {
-	const struct class *c = class_ready(p, size);
+	const struct size_class *c = class_ready(p, size);
 
 	return c ? __atomic_load_n(&c->ready, __ATOMIC_RELAXED) : 0;
 }
@@ -241,7 +242,7 @@ uint32_t elem_pool_ready(const struct elem_pool *p, size_t size)
 int elem_pool_reserve(struct elem_pool *p, size_t size, uint32_t n)
 {
 	size_t words = words_of(size);
-	struct class *c = words > CLASSES ? NULL : class_get(p, words);
+	struct size_class *c = words > CLASSES ? NULL : class_get(p, words);
 
 	if (!c)
 		return -ENOMEM;
@@ -263,7 +264,7 @@ static struct chunk *chunk_of(const void *piece, uint16_t at)
 }
 
 /* It is empty: true if it is out of the pool, and to be freed. */
-static bool chunk_retire(struct elem_pool *p, struct chunk *k, struct class *c)
+static bool chunk_retire(struct elem_pool *p, struct chunk *k, struct size_class *c)
 {
 	if (k->n > 1 && !p->closed && c->room.next == c->room.prev)
 		return false; /* the last one with room */
@@ -279,7 +280,7 @@ void elem_pool_free(void *piece, uint16_t at)
 {
 	struct chunk *k = chunk_of(piece, at);
 	struct elem_pool *p = k->pool;
-	struct class *c = p->class[MIN(k->words, (uint32_t)CLASSES + 1) - 1];
+	struct size_class *c = p->classes[MIN(k->words, (uint32_t)CLASSES + 1) - 1];
 	struct piece *spare = piece;
 	bool gone = false, last;
 

@@ -2,8 +2,7 @@
 /*
  * hash_table: exact keys of one length, 1 to 64 bytes, under readers that never wait or retry.
  *
- * Extendible hashing (Fagin et al., 1979) with the directory and segments of Dash (Lu et al.,
- *2020):
+ * Extendible hashing (Fagin et al., 1979) with directory and segments as in Dash (Lu et al., 2020):
  *
  *	root: secret, directory of 2^depth entries, by the highest bits of the hash, and behind
  *	      its entries parts for further bits where there are many segments
@@ -17,9 +16,10 @@
  * hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that
  * is full, or nearly and its second choice is not, it lies there, and the home bucket has a bit
  * that says so: a miss looks at one line, unless that bit is set. (The slot that is left over where
- * it can be makes it rare that both are full in a table whose elements come and go.) A burst is
- *hashed first, then the directory, the buckets and the cells are fetched in turn for all keys. The
- *hash is AES rounds or SipHash (hash_key.h) under the root's own secret.
+ * it can be makes it rare that both are full in a table whose elements come and go.)
+ *
+ * A burst is hashed first, then the directory, the buckets and the cells are fetched in turn for
+ * all keys. The hash is AES rounds or SipHash (hash_key.h) under the root's own secret.
  *
  * A slot is filled (tag, key, columns) and then becomes visible by one release store of the
  * bucket's head; afterwards its tag, key and record do not change, and when it is taken out only
@@ -147,9 +147,9 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
  * Puts an absent key in, unless the table has `most` elements (0: no limit), however many threads
  * do. 0, -ENFILE for that, -ENOMEM, or -ENOSPC if no secret serves; -ENOBUFS, of a position that
  * is `ready`, if there is no room that was made before. May let go of the segment and lock it
- * again: -EEXIST if the key came meanwhile.
+ * again: -EEXIST if the key came meanwhile. pos->counted says that the element counts already,
+ * rather than if the transaction is undone.
  */
-/* `counted` says that the element counts already, rather than if the transaction is undone. */
 int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint64_t most);
 /*
  * An element that has nothing but its key, in one call: 1 if it is a new one, 0 if the key was

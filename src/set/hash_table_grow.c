@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash_table_grow: segments built anew: larger, smaller, as two, as one; the alarm.
+ * hash_table_grow: segments built anew: larger, smaller, as two, as one; in memory that is asked
+ * for, or that lies ready for those who must not ask (spares).
  *
  * Always the same steps: the old segment is locked, the new ones are complete (and locked where a
  * key is about to go in), the directory is led to them under the table's lock, the old one is
@@ -12,7 +13,7 @@ enum {
 	/* Load after a segment was built: LOAD_NUM / LOAD_DEN of its slots. */
 	LOAD_NUM = 13,
 	LOAD_DEN = 20,
-	SECRETS = 8, /* tries of an alarm */
+	/* Segments as deep as in a directory so many times larger than they need are no chance. */
 	DIRECTORY_SLACK = 64,
 };
 
@@ -104,7 +105,7 @@ void segment_free_now(struct hash_segment *seg)
 		free(seg);
 }
 
-static void segment_free_rcu(struct rcu_head *head)
+void segment_free_rcu(struct rcu_head *head)
 {
 	segment_free_now(container_of(head, struct hash_segment, rcu));
 }
@@ -463,8 +464,6 @@ static int split(struct hash_pos *pos, const struct load *all)
 	return 0;
 }
 
-static int rebuild_all(struct hash_table *t, const struct hash_root *root);
-
 static unsigned resting_count(const struct hash_table *t, const struct hash_segment *seg)
 {
 	unsigned n = 0;
@@ -500,7 +499,7 @@ int segment_grow(struct hash_pos *pos)
 		return err;
 	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
 	spin_unlock(&old->lock);
-	err = rebuild_all(t, root);
+	err = hash_table_rebuild(t, root);
 	if (!err)
 		return -EAGAIN;
 	pos->seg = segment_lock(t, pos->at);
@@ -726,129 +725,4 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 	}
 	spin_unlock(&seg->lock);
 	return false;
-}
-
-/* --- the alarm ------------------------------------------------------------------------------ */
-
-/* Locks all segments in the order of the directory; none can change then. */
-static void lock_all(struct hash_table *t)
-{
-	for (uint64_t at = 0;;) {
-		struct hash_segment *seg = segment_lock(t, at);
-		uint64_t step = seg->depth ? 1ULL << (64 - seg->depth) : 0;
-		at += step;
-		if (!at)
-			return;
-	}
-}
-
-/* Puts one key of t into `to`, in the views that it is in. */
-static int copy_one(struct hash_table *t, const struct hash_segment *seg, unsigned slot,
-		    uint32_t views, struct hash_table *to)
-{
-	uint64_t word[HASH_COLUMNS];
-	struct hash_pos pos;
-
-	for (unsigned c = 0; c < HASH_COLUMNS; c++)
-		word[c] = segment_word(seg, c, slot);
-	hash_table_lock(to, slot_key(t, seg, slot), &pos);
-	int err = hash_table_put(&pos, word, 0);
-	if (!err) {
-		uint32_t *head = &pos.seg->bucket[pos.slot / SLOTS].head;
-		uint32_t both = (1U | 1U << VIEW_SHIFT) << pos.slot % SLOTS;
-		STORE(head, (*head & ~both) | views << pos.slot % SLOTS);
-	}
-	hash_table_unlock(&pos);
-	return err;
-}
-
-/* Puts all that is in t, under a new secret, into `to`. */
-static int copy_all(struct hash_table *t, struct hash_table *to)
-{
-	struct segment_walk w = {t->root};
-	struct hash_segment *seg;
-	struct load all;
-	int err = 0;
-
-	while (!err && (seg = segment_next(&w))) {
-		collect(t, seg, &all);
-		for (unsigned k = 0; k < all.n && !err; k++) {
-			uint32_t views = all.kept[k].views;
-			err = copy_one(t, seg, all.kept[k].slot,
-				       (views & 1) | views >> 1 << VIEW_SHIFT, to);
-		}
-	}
-	return err;
-}
-
-/* All segments of t are locked: takes over root and heap of `from`. */
-static void take_over(struct hash_table *t, struct hash_table *from)
-{
-	struct hash_root *old = t->root;
-	struct segment_walk w = {old};
-	struct hash_segment *seg;
-
-	spin_lock(&t->lock);
-	STORE_RELEASE(&t->root, from->root);
-	free(t->heap);
-	t->heap = from->heap;
-	t->n_heap = from->n_heap;
-	t->heap_cap = from->heap_cap;
-	t->n_segments = from->n_segments;
-	STORE(&t->bytes, from->bytes + t->n_regions * REGION_BYTES);
-	while ((seg = segment_next(&w))) {
-		seg->retired = true;
-		spin_unlock(&seg->lock);
-		rcu_defer(t->config.rcu, &seg->rcu, segment_free_rcu, segment_bytes(t, seg));
-	}
-	spin_unlock(&t->lock);
-	dir_discard(t, old);
-	free(from);
-	STORE(&t->n_noted, NOTES + 1);
-}
-
-static void unlock_all(struct hash_table *t)
-{
-	struct segment_walk w = {t->root};
-	struct hash_segment *seg;
-
-	while ((seg = segment_next(&w)))
-		spin_unlock(&seg->lock);
-}
-
-static void keep_record(struct rcu *rcu, void *record)
-{
-}
-
-/* The table under a new secret, unless that happened since `root` was read. Readers go on. */
-static int rebuild_all(struct hash_table *t, const struct hash_root *root)
-{
-	struct hash_table_config config = t->config;
-	struct hash_table *to;
-	int err = -ENOSPC;
-
-	spin_lock(&t->alarm_lock);
-	if (LOAD_ACQUIRE(&t->root) != root) {
-		spin_unlock(&t->alarm_lock);
-		return 0;
-	}
-	config.rcu = NULL;
-	config.ops = t->ops;
-	config.record_free = keep_record;
-	lock_all(t);
-	for (unsigned i = 0; i < SECRETS && err == -ENOSPC; i++) {
-		err = hash_table_new(&config, &to);
-		if (err)
-			break;
-		to->rebuilding = true;
-		err = copy_all(t, to);
-		if (err)
-			hash_table_free(to);
-	}
-	if (err)
-		unlock_all(t);
-	else
-		take_over(t, to);
-	spin_unlock(&t->alarm_lock);
-	return err;
 }

@@ -320,6 +320,7 @@ struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets,
 				 uint64_t at);
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg);
 void segment_free_now(struct hash_segment *seg);
+void segment_free_rcu(struct rcu_head *head); /* when no reader can look at it any more */
 size_t segment_size(const struct hash_table *t, unsigned n_buckets); /* without columns */
 /* Buckets for so many keys at the load that a segment has when it was built. */
 unsigned buckets_for(unsigned n);
@@ -353,6 +354,10 @@ unsigned ahead_of(const struct hash_table *t, unsigned depth);
 bool segment_wants(const struct hash_table *t, const struct hash_segment *seg);
 /* The next hash_table_provide() is to look at the segment of this place. */
 void ahead_note(struct hash_table *t, uint64_t at);
+
+/* hash_table_alarm.c: the table under a new secret, unless that happened since `root` was read.
+ * 0, -ENOMEM, or -ENOSPC if no secret serves. */
+int hash_table_rebuild(struct hash_table *t, const struct hash_root *root);
 
 /* hash_table_due.c: the segments by their earliest expiry. The table's lock is held. */
 int due_reserve(struct hash_table *t);

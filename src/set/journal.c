@@ -27,7 +27,7 @@ enum journal_op {
 
 struct journal_entry {
 	uint32_t op;
-	uint32_t size; /* DESC; KEY_LIFETIME: fold() of the expiry that was set */
+	uint32_t size; /* DESC; KEY_LIFETIME: journal_fold() of the expiry that was set */
 	union {
 		struct set_elem *e;
 		struct set_store *store; /* FLUSHED */

@@ -281,9 +281,9 @@ int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_i
 int hash_set_provide(struct set *s);
 bool hash_set_wants(const struct set *s);
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps);
-/* Expiry and timeout of an element other than the catch-all. */
 /* From a packet. */
 int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now);
+/* Expiry and timeout of an element other than the catch-all. */
 void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeout,
 		       uint64_t *expires);
 /* The end of a transaction: with each key of the journal, backwards if it is undone. */
