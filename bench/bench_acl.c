@@ -36,72 +36,44 @@ struct handle {
 	uint32_t (*addresses)[8];
 };
 
-static int insert(struct classifier *c, struct cls_entry *before, const struct cb_rule *r,
-		  uint64_t number, struct cls_entry **out)
+/* The first and the last address of a prefix, which may be one of IPv6. */
+static void address_cond(struct cls_cond *c, uint8_t field, uint32_t address, unsigned len,
+			 bool six)
 {
-	struct cls_cond conds[5];
-	struct cls_rule rule = {.family = CLS_IPV4, .conds = conds};
-	const struct {
-		uint8_t field;
-		uint32_t lo, hi, most;
-	} all[] = {
-		{CLS_SADDR, r->saddr, (uint32_t)(r->saddr | UINT32_MAX >> r->slen), UINT32_MAX},
-		{CLS_DADDR, r->daddr, (uint32_t)(r->daddr | UINT32_MAX >> r->dlen), UINT32_MAX},
-		{CLS_SPORT, r->sport[0], r->sport[1], UINT16_MAX},
-		{CLS_DPORT, r->dport[0], r->dport[1], UINT16_MAX},
-		{CLS_L4PROTO, r->proto, r->proto | (uint8_t)~r->proto_mask, UINT8_MAX},
-	};
-	for (unsigned i = 0; i < 5; i++) {
-		bool full = i < 2 && (i ? r->dlen : r->slen) == 32;
-		uint32_t hi = full ? all[i].lo : all[i].hi;
-		if (all[i].lo || hi != all[i].most)
-			conds[rule.n++] = (struct cls_cond){
-				.field = all[i].field, .a = {all[i].lo}, .b = {hi}};
-	}
-	return classifier_insert(c, before, &rule, (void *)(uintptr_t)number, out);
-}
+	unsigned left = six ? cb_six_len(len) : len;
 
-/* The first and the last address of a prefix of IPv6. */
-static void six_cond(struct cls_cond *c, uint8_t field, uint32_t address, unsigned len)
-{
-	*c = (struct cls_cond){.field = field};
-	cb_six(address, c->a);
-	for (unsigned i = 0, left = cb_six_len(len); i < 4; i++, left -= MIN(left, 32)) {
-		uint32_t open = (uint32_t)(UINT64_C(0xffffffff) >> MIN(left, 32));
+	*c = (struct cls_cond){.field = field, .a = {address}};
+	if (six)
+		cb_six(address, c->a);
+	for (unsigned i = 0; i < (six ? 4U : 1U); i++, left -= MIN(left, 32U)) {
+		uint32_t open = (uint32_t)(UINT64_C(0xffffffff) >> MIN(left, 32U));
 		c->b[i] = c->a[i] | open;
 		c->a[i] &= ~open;
 	}
 }
 
-static int insert_six(struct classifier *c, struct cls_entry *before, const struct cb_rule *r,
-		      uint64_t number, struct cls_entry **out)
+static void number_cond(struct cls_rule *rule, struct cls_cond *conds, uint8_t field, uint32_t lo,
+			uint32_t hi, uint32_t most)
 {
-	struct cls_cond conds[5];
-	struct cls_rule rule = {.family = CLS_IPV6, .conds = conds};
-
-	if (r->slen)
-		six_cond(&conds[rule.n++], CLS_SADDR, r->saddr, r->slen);
-	if (r->dlen)
-		six_cond(&conds[rule.n++], CLS_DADDR, r->daddr, r->dlen);
-	if (r->sport[0] || r->sport[1] != UINT16_MAX)
-		conds[rule.n++] = (struct cls_cond){
-			.field = CLS_SPORT, .a = {r->sport[0]}, .b = {r->sport[1]}};
-	if (r->dport[0] || r->dport[1] != UINT16_MAX)
-		conds[rule.n++] = (struct cls_cond){
-			.field = CLS_DPORT, .a = {r->dport[0]}, .b = {r->dport[1]}};
-	if (r->proto_mask)
-		conds[rule.n++] = (struct cls_cond){.field = CLS_L4PROTO,
-						    .masked = true,
-						    .a = {r->proto},
-						    .b = {r->proto_mask}};
-	return classifier_insert(c, before, &rule, (void *)(uintptr_t)number, out);
+	if (lo || hi != most)
+		conds[rule->n++] = (struct cls_cond){.field = field, .a = {lo}, .b = {hi}};
 }
 
-static int insert_any(struct handle *h, struct cls_entry *before, const struct cb_rule *r,
-		      uint64_t number, struct cls_entry **out)
+static int insert(struct handle *h, struct cls_entry *before, const struct cb_rule *r,
+		  uint64_t number, struct cls_entry **out)
 {
-	return h->six ? insert_six(h->c, before, r, number, out)
-		      : insert(h->c, before, r, number, out);
+	struct cls_cond conds[5];
+	struct cls_rule rule = {.family = h->six ? CLS_IPV6 : CLS_IPV4, .conds = conds};
+
+	if (r->slen)
+		address_cond(&conds[rule.n++], CLS_SADDR, r->saddr, r->slen, h->six);
+	if (r->dlen)
+		address_cond(&conds[rule.n++], CLS_DADDR, r->daddr, r->dlen, h->six);
+	number_cond(&rule, conds, CLS_SPORT, r->sport[0], r->sport[1], UINT16_MAX);
+	number_cond(&rule, conds, CLS_DPORT, r->dport[0], r->dport[1], UINT16_MAX);
+	number_cond(&rule, conds, CLS_L4PROTO, r->proto, r->proto | (uint8_t)~r->proto_mask,
+		    UINT8_MAX);
+	return classifier_insert(h->c, before, &rule, (void *)(uintptr_t)number, out);
 }
 
 static void commit(struct handle *h)
@@ -120,7 +92,7 @@ static void *build_any(const struct cb_rule *rules, unsigned n, bool six)
 	if (classifier_new(&(struct classifier_config){.version = &h->version}, &h->c))
 		abort();
 	for (unsigned i = 0; i < n; i++)
-		if (insert_any(h, NULL, &rules[i], i, &h->entries[i]))
+		if (insert(h, NULL, &rules[i], i, &h->entries[i]))
 			abort();
 	commit(h);
 	return h;
@@ -315,7 +287,7 @@ static void change(const struct cb_set *s, struct handle *h, unsigned at, double
 	classifier_delete(h->c, h->entries[at]);
 	commit(h);
 	uint64_t between = bench_now();
-	if (insert_any(h, next, &s->rules[at], at, &h->entries[at]))
+	if (insert(h, next, &s->rules[at], at, &h->entries[at]))
 		abort();
 	commit(h);
 	*in = (double)(bench_now() - between);

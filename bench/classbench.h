@@ -57,7 +57,7 @@ extern const struct cb_peer cb_rte_acl, cb_tuple_merge;
 /*
  * The same sets for IPv6: an address a is 2001:db8:: with a in the 32 bits behind and an interface
  * identifier that a determines. A prefix of 1 to 31 bits is 32 bits longer, one of 32 bits is the
- * whole address, one of none is none: the answers are those for IPv4. Both with a fixed secret.
+ * whole address, one of none is none: the answers are those for IPv4.
  */
 void cb_six(uint32_t address, uint32_t out[4]);
 static inline unsigned cb_six_len(unsigned len)
@@ -65,8 +65,8 @@ static inline unsigned cb_six_len(unsigned len)
 	return len == 32 ? 128 : len ? 32 + len : 0;
 }
 extern const struct cb_peer cb_rte_acl_six, cb_tuple_merge_six;
-/* So many times the rules, one copy behind the other; addresses differ from copy to copy by what a
- * secret says, in the bits that a rule looks at. As many keys as before, of all copies. */
+/* So many times the rules, one copy behind the other; addresses differ from copy to copy, the same
+ * way in each run, in the bits that a rule looks at. As many keys as before, of all copies. */
 bool cb_load_copies(const char *name, unsigned copies, struct cb_set *out);
 /* Makes rte_acl look up with AVX-512, or with AVX2 again. False: it stays with AVX2. */
 bool cb_rte_acl_wide(void *h, bool wide);
