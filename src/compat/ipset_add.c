@@ -18,7 +18,7 @@ uint64_t ipset_expires_default(const struct ipset *s, const struct ipset_body *b
 	return b->given & OPT(TIMEOUT) && b->timeout ? s->now + b->timeout * IPSET_SECOND : 0;
 }
 
-/* Another value for an element that is there; counters that are not named go on. */
+/* Another value for an element that is there; counters and a MAC that are not named go on. */
 static int refresh(struct ipset *s, struct ipset_body *b, uint32_t id,
 		   const struct ipset_addition *a)
 {
@@ -33,6 +33,10 @@ static int refresh(struct ipset *s, struct ipset_body *b, uint32_t id,
 			next.packets = old.packets;
 		if (!(a->given & OPT(BYTES)))
 			next.bytes = old.bytes;
+		if (old.flags & ELEM_MAC && !(next.flags & ELEM_MAC)) {
+			memcpy(next.mac, old.mac, sizeof(next.mac));
+			next.flags |= ELEM_MAC;
+		}
 		next.flags = (uint8_t)((next.flags & ~ELEM_WILDCARD) |
 				       (old.flags & (ELEM_WILDCARD | ELEM_COUNTED)));
 	}
