@@ -454,7 +454,7 @@ int change_replaced(struct change *c, struct change_set *s, const struct strbuf 
 	if (!err)
 		err = change_expect(c, s, set_count(c->aside, c->now));
 	if (!err)
-		err = set_cursor_open(c->aside, SET_CURSOR_USER, NULL, c->now, &from);
+		err = set_cursor_open(c->aside, SET_CURSOR_ARRIVAL, NULL, c->now, &from);
 	if (!err) {
 		err = aside_move(c, s, from);
 		set_cursor_close(from);

@@ -100,6 +100,24 @@ static bool same_data(const struct set_desc *d, const struct set_view *a, const 
 	return !d->data_len || d->data_use || !memcmp(a->data, b->data, d->data_len);
 }
 
+/*
+ * *fits: the twin remembers the same things. Then it stays where it is: what came after it may lie
+ * over it and keep it from coming again. 0 or -ENOMEM.
+ */
+static int twin_fits(const struct keeping *k, const struct set_view *twin,
+		     const struct state_template *template, bool *fits)
+{
+	struct state_template *own;
+	int err = template ? states_of(twin->ext, k->now, &own) : 0;
+
+	if (err)
+		return err;
+	*fits = !template || (own && state_template_same(own, template));
+	if (template)
+		state_template_free(own);
+	return 0;
+}
+
 static int element_keep(struct keeping *k, const struct set_view *v)
 {
 	const struct set_desc *d = set_desc_of(k->to->set);
@@ -115,6 +133,7 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 				/* More is left where time goes back. */
 				.expires_in_ns = MIN(v->expires_in_ns, v->timeout_ns)};
 	char *comment = NULL;
+	bool stays = false;
 	struct set_view w;
 	int err;
 
@@ -126,10 +145,14 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 		return 0;
 	err = k->states ? states_of(v->ext, k->now, &template) : 0;
 	if (!err && twin)
+		err = twin_fits(k, &w, template, &stays);
+	if (!err && stays)
+		item.data = w.data;
+	else if (!err && twin)
 		err = twin_take(k, twin, &item, data, &comment);
-	item.template = template;
+	item.template = stays ? NULL : template;
 	if (!err)
-		err = set_add(k->to->set, &item, SET_ADD_EXCL, k->now, NULL);
+		err = set_add(k->to->set, &item, stays ? 0 : SET_ADD_EXCL, k->now, NULL);
 	if (!err && template)
 		err = states_carry(k, v);
 	state_template_free(template);
@@ -150,7 +173,7 @@ static int set_keep(struct model_set *from, struct model_set *to, uint64_t now)
 	int err = listed_index_make(from, &k.listed);
 	if (err)
 		return err;
-	err = set_cursor_open(from->set, SET_CURSOR_USER, NULL, now, &c);
+	err = set_cursor_open(from->set, SET_CURSOR_ARRIVAL, NULL, now, &c);
 	if (err) {
 		listed_index_free(k.listed);
 		return err;

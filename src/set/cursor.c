@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cursor: walks through a set in key order, and what can be told of one element.
+ * cursor: walks through a set in key order or as it was filled; what can be told of one element.
  *
  * A cursor takes the handles of all live elements when it is opened and sorts them. The merged view
  * sorts by lifetime first, joins neighbours of one lifetime, and sorts again by key. Cost:
@@ -9,7 +9,7 @@
 #include "set/set_internal.h"
 
 struct item {
-	uint64_t prefix; /* of lo */
+	uint64_t prefix; /* of lo; or when it came */
 	struct set_elem *e;
 	struct set_elem *end; /* whose hi counts: another element where ranges were joined */
 };
@@ -18,6 +18,7 @@ struct set_cursor {
 	const struct set *s;
 	uint64_t now;
 	size_t at;
+	bool arrival; /* in the order in which they came */
 	VEC(struct item) items;
 	int error;
 };
@@ -111,7 +112,7 @@ static void collect(void *ctx, struct set_elem *e)
 		return;
 	struct elem_keys k;
 	elem_keys(c->s, e, &k);
-	struct item it = {key_prefix(c->s, k.lo), e, e};
+	struct item it = {c->arrival ? elem_seq(c->s, e) : key_prefix(c->s, k.lo), e, e};
 	c->error = vec_push(&c->items, it);
 }
 
@@ -218,6 +219,7 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 		return -ENOMEM;
 	c->s = s;
 	c->now = now;
+	c->arrival = view == SET_CURSOR_ARRIVAL && s->off_seq;
 	const struct hash_table *table = s->store.table;
 	c->error = vec_reserve(&c->items, (table ? hash_table_count(table) : s->store.n) + 1);
 	if (!c->error && table)

@@ -260,10 +260,14 @@ enum set_cursor_view {
 	SET_CURSOR_MERGED, /* as listed: in auto_merge sets, neighbours with one lifetime and
 			      neither comment nor state become one range; other sets as
 			      SET_CURSOR_USER */
+	SET_CURSOR_ARRIVAL, /* those of SET_CURSOR_USER, so that another set takes them as this one
+			       did: concatenated ranges in the order in which they came, which
+			       says what may lie over what and which one answers */
 };
 
 /*
- * Walks the elements live at `now` in key order (lo, then the wider first), the catch-all last.
+ * Walks the elements live at `now` in key order (lo, then the wider first) unless the view has
+ * another, the catch-all last.
  * `from` skips what ends before that key (NULL: nothing). Changing the set makes the cursor
  * invalid; only set_cursor_close() may follow.
  */

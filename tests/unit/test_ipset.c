@@ -678,6 +678,28 @@ static void test_again(void **state)
 	tamis_free(t);
 }
 
+/* Of ranges over each other, put there again, none is lost that stays longer. */
+static void test_again_in_order(void **state)
+{
+	static const char lines[] = "create p hash:net,net timeout 0\n"
+				    "add p 10.0.0.0/28,10.1.0.0/18 timeout 10\n"
+				    "add p 10.0.0.4/31,10.1.0.0/21 timeout 100\n";
+	struct tamis *t;
+
+	(void)state;
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		publish(t, 0, lines);
+		has(t, 0, "10.0.0.0/28 . 10.1.0.0/18", true);
+		has(t, 20 * second, "10.0.0.0/28 . 10.1.0.0/18", false);
+		has(t, 20 * second, "10.0.0.4/31 . 10.1.0.0/21 timeout 1m40s expires 1m20s", true);
+	}
+	/* A reload carries the set over. */
+	load(t, "flush ruleset", 0);
+	has(t, 20 * second, "10.0.0.4/31 . 10.1.0.0/21 timeout 1m40s expires 1m20s", true);
+	tamis_free(t);
+}
+
 /* They are no part of a ruleset. */
 static void test_outlive(void **state)
 {
@@ -734,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_public),		cmocka_unit_test(test_whole_is_its_lines),
 		cmocka_unit_test(test_again),		cmocka_unit_test(test_outlive),
+		cmocka_unit_test(test_again_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

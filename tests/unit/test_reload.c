@@ -322,12 +322,61 @@ static void failures(void **state)
 	tamis_free(t);
 }
 
+/* Ranges of several fields may lie over what came before them, not under it. */
+static void order_of_arrival(void **state)
+{
+	static const char head[] = "table inet f {\n"
+				   "	set s {\n"
+				   "		type ipv4_addr . ipv4_addr\n"
+				   "		flags interval,timeout\n";
+	static const char rest[] = "	}\n"
+				   "}\n";
+	static const char small[] = "10.0.0.4/31 . 10.1.0.0/21",
+			  wide[] = "10.0.0.0/28 . 10.1.0.0/18";
+	struct tamis *t = engine();
+	char text[1024], want[1024];
+
+	/* Both came after the text. */
+	snprintf(text, sizeof(text), "%s%s", head, rest);
+	load(t, text, 0);
+	snprintf(want, sizeof(want), "add element inet f s { %s timeout 1h }", small);
+	load(t, want, 0);
+	snprintf(want, sizeof(want), "add element inet f s { %s timeout 30s }", wide);
+	load(t, want, 0);
+	snprintf(want, sizeof(want),
+		 "%s		elements = { %s timeout 30s expires 20s,\n"
+		 "			     %s timeout 1h expires 59m50s }\n%s",
+		 head, wide, small, rest);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_null(reload(t, text, 10 * S));
+		lists(t, 10 * S, want);
+	}
+	snprintf(want, sizeof(want),
+		 "%s		elements = { %s timeout 1h expires 59m }\n%s", head, small, rest);
+	lists(t, 60 * S, want);
+	/* Both are the text's. */
+	snprintf(text, sizeof(text),
+		 "%s%sadd element inet f s { %s comment \"a\" }\nadd element inet f s { %s }\n",
+		 head, rest, small, wide);
+	snprintf(want, sizeof(want),
+		 "%s		elements = { %s,\n"
+		 "			     %s comment \"a\" }\n%s",
+		 head, wide, small, rest);
+	load(t, "delete table inet f", 60 * S);
+	load(t, text, 60 * S);
+	for (unsigned i = 0; i < 3; i++) {
+		lists(t, 60 * S, want);
+		assert_null(reload(t, text, 60 * S));
+	}
+	tamis_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_bans), cmocka_unit_test(text_wins),
 		cmocka_unit_test(gives_up),   cmocka_unit_test(references),
-		cmocka_unit_test(failures),
+		cmocka_unit_test(failures),   cmocka_unit_test(order_of_arrival),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
