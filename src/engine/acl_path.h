@@ -37,11 +37,11 @@ struct acl_event {
 	enum tamis_acl_direction dir;
 	bool macip; /* the MAC-IP ACL of the interface, not the list of ACLs */
 	bool denied;
-	const struct tamis_acl_hit *hit;
-	const struct ct_flow *flow;
+	const struct tamis_acl_hit *hit; /* of ENTRY */
+	const struct ct_flow *flow;	 /* of SESSION and REFLECT */
 };
 
-/* fn is told of the packets of mask. */
+/* fn is told of the packets of mask, in the order of what they meet, while it is judged. */
 struct acl_watch {
 	burst_mask mask;
 	void (*fn)(void *arg, const struct acl_event *e);

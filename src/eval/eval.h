@@ -119,7 +119,10 @@ int eval_new(uint64_t seed, struct eval **out);
 void eval_free(struct eval *ev);
 void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *out);
 
-/* Between bursts: makes ready again what packets took of sets, see set_provide(). 0 or -ENOMEM. */
+/*
+ * After each eval_run(), before sets of its root may go: makes ready again what packets took of
+ * sets, see set_provide(). 0 or -ENOMEM.
+ */
 int eval_provide(struct eval *ev);
 
 struct eval_stats {

@@ -62,15 +62,10 @@ bool hash_set_wants(const struct set *s)
 	       (pool && s->update_bytes && elem_pool_ready(pool, s->update_bytes) < s->updates);
 }
 
-/* Who changes an element, and how. */
-struct how {
-	bool packet; /* not the control thread: no part of a transaction */
-	bool ready;  /* out of what set_provide() made */
-};
-
-static struct how how_packets(const struct set *s)
+/* Out of what set_provide() made, if it was asked to. */
+static struct hash_how how_packets(const struct set *s)
 {
-	return (struct how){s->desc.rcu, __atomic_load_n(&s->updates, __ATOMIC_RELAXED)};
+	return (struct hash_how){s->desc.rcu, __atomic_load_n(&s->updates, __ATOMIC_RELAXED)};
 }
 
 void hash_set_publish(struct set *s)
@@ -146,7 +141,7 @@ static void drop(struct set *s, struct hash_pos *pos)
 	hash_table_drop(pos);
 }
 
-static int lock_key(struct set *s, const uint8_t *key, struct how how, struct hash_pos *pos)
+static int lock_key(struct set *s, const uint8_t *key, struct hash_how how, struct hash_pos *pos)
 {
 	int there =
 		how.packet ? hash_table_lock_shown(__atomic_load_n(&s->published, __ATOMIC_ACQUIRE),
@@ -160,7 +155,7 @@ static int lock_key(struct set *s, const uint8_t *key, struct how how, struct ha
  * Locks the key's place and finds its live element; an expired one is taken out of the way.
  * 1, 0; or -ENOMEM or -EBUSY, and then nothing is locked.
  */
-static int find_live(struct set *s, const uint8_t *key, struct how how, uint64_t now,
+static int find_live(struct set *s, const uint8_t *key, struct hash_how how, uint64_t now,
 		     struct hash_pos *pos)
 {
 	int there;
@@ -228,13 +223,12 @@ static bool expire_shown(void *ctx, struct set_elem *e)
 }
 
 /* True if there is room for one more, once what has expired is out. Nothing is locked. */
-static bool has_room(struct set *s, struct hash_table *t, struct how how, uint64_t now)
+static bool has_room(struct set *s, struct hash_table *t, struct hash_how how, uint64_t now)
 {
-	const struct hash_pos as = {.packet = how.packet, .ready = how.ready};
 	unsigned steps = UINT32_MAX;
 
 	while (s->desc.size && hash_table_count(t) >= s->desc.size)
-		if (!hash_table_expire(t, now, 1, &steps, &as,
+		if (!hash_table_expire(t, now, 1, &steps, how,
 				       how.packet ? expire_shown : expire_one, s))
 			return false;
 	return true;
@@ -245,7 +239,7 @@ static bool has_room(struct set *s, struct hash_table *t, struct how how, uint64
  * -errno, and nothing is locked.
  */
 static int find_or_put(struct set *s, const struct set_item *item, struct lifetime t,
-		       struct how how, uint64_t now, struct hash_pos *pos)
+		       struct hash_how how, uint64_t now, struct hash_pos *pos)
 {
 	for (;;) {
 		int err = find_live(s, item->lo, how, now, pos);
@@ -269,7 +263,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, (struct how){0}, now, &pos), err = 0;
+	int there = find_or_put(s, item, t, (struct hash_how){0}, now, &pos), err = 0;
 
 	if (there < 0)
 		return there;
@@ -295,7 +289,7 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 {
 	struct hash_pos pos;
-	int err = find_live(s, key, (struct how){0}, now, &pos);
+	int err = find_live(s, key, (struct hash_how){0}, now, &pos);
 
 	if (err < 0)
 		return err;
@@ -309,7 +303,7 @@ int hash_set_delete(struct set *s, const uint8_t *key, uint64_t now)
 
 int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now)
 {
-	struct how how = how_packets(s);
+	struct hash_how how = how_packets(s);
 	struct hash_pos pos;
 
 	if (!how.packet && (s->open || !how.ready))
@@ -374,7 +368,7 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps)
 {
-	return hash_table_expire(s->store.table, now, budget, steps, &(struct hash_pos){0},
+	return hash_table_expire(s->store.table, now, budget, steps, (struct hash_how){0},
 				 expire_one, s);
 }
 

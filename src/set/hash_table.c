@@ -683,11 +683,11 @@ static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
 }
 
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   const struct hash_pos *how, bool (*fn)(void *ctx, struct set_elem *e),
+			   struct hash_how how, bool (*fn)(void *ctx, struct set_elem *e),
 			   void *ctx)
 {
-	unsigned shift = how->packet ? LOAD(&t->read_shift) : t->next_shift;
-	struct expiring x = {t, now, how->packet, shift, budget, 0, fn, ctx};
+	unsigned shift = how.packet ? LOAD(&t->read_shift) : t->next_shift;
+	struct expiring x = {t, now, how.packet, shift, budget, 0, fn, ctx};
 	struct hash_segment *seg;
 
 	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
@@ -696,7 +696,7 @@ unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, 
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
 		bool built = false;
-		if (how->ready)
+		if (how.ready)
 			spin_unlock(&seg->lock);
 		else
 			built = segment_shrink(t, seg, seg->at);

@@ -110,6 +110,12 @@ const uint8_t *hash_elem_key(const struct hash_table *t, const struct set_elem *
 uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 			   uint64_t mask, const uint64_t *now, struct set_elem **hit);
 
+/* Who changes an element, and how. */
+struct hash_how {
+	bool packet; /* not the control thread: no part of a transaction */
+	bool ready;  /* makes no memory, see hash_table_provide() */
+};
+
 /*
  * A key's place with its segment locked, in the view that changes go to. Between lock and unlock:
  * read and change this element only. hash_table_lock() says whether the key is there.
@@ -191,11 +197,10 @@ void hash_table_each(const struct hash_table *t,
 /*
  * Takes out up to `budget` elements whose time has come; fn is told of each before it goes (and its
  * record with it) and may say false: then it stays and that is the end. 4 of *steps are spent on
- * a segment, 128 where it was built anew; also ends when they are used up. Of `how`, `packet` and
- * `ready` count.
+ * a segment, 128 where it was built anew; also ends when they are used up.
  */
 unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   const struct hash_pos *how, bool (*fn)(void *ctx, struct set_elem *e),
+			   struct hash_how how, bool (*fn)(void *ctx, struct set_elem *e),
 			   void *ctx);
 uint64_t hash_table_next_due(const struct hash_table *t); /* never later than the next expiry */
 uint64_t hash_table_expired(const struct hash_table *t, uint64_t now); /* how many there are */

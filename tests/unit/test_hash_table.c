@@ -209,7 +209,7 @@ static void expire(struct world *w, unsigned budget)
 	uint64_t due = hash_table_expired(w->t, w->now);
 
 	assert_int_equal(
-		hash_table_expire(w->t, w->now, budget, &steps, &(struct hash_pos){0}, gone, w),
+		hash_table_expire(w->t, w->now, budget, &steps, (struct hash_how){0}, gone, w),
 		MIN(due, budget));
 }
 

@@ -134,17 +134,18 @@ static int flush(struct set *s, bool ranges)
 	return set_flush(s, 1);
 }
 
-static int many(struct set *s, bool ranges)
+/* Some come and some go. */
+static int some(struct set *s, bool ranges)
 {
-	int err = set_begin(s);
+	int err = 0;
 
-	set_expect(s, 400);
 	for (uint32_t i = 0; !err && i < 200; i++)
 		err = i % 3 ? put(s, nth(ranges, BASE + i)) : take(s, nth(ranges, i));
-	if (!err)
-		err = set_flush(s, 1);
-	for (uint32_t i = 0; !err && i < 100; i++)
-		err = put(s, nth(ranges, BASE + i));
+	return err;
+}
+
+static int ended(struct set *s, int err)
+{
 	if (!err)
 		assert_int_equal(set_commit(s, UINT64_MAX), 0);
 	else
@@ -152,17 +153,25 @@ static int many(struct set *s, bool ranges)
 	return err;
 }
 
+static int many(struct set *s, bool ranges)
+{
+	int err = set_begin(s);
+
+	set_expect(s, 400);
+	if (!err)
+		err = some(s, ranges);
+	if (!err)
+		err = set_flush(s, 1);
+	for (uint32_t i = 0; !err && i < 100; i++)
+		err = put(s, nth(ranges, BASE + i));
+	return ended(s, err);
+}
+
 static int many_without_flush(struct set *s, bool ranges)
 {
 	int err = set_begin(s);
 
-	for (uint32_t i = 0; !err && i < 200; i++)
-		err = i % 3 ? put(s, nth(ranges, BASE + i)) : take(s, nth(ranges, i));
-	if (!err)
-		assert_int_equal(set_commit(s, UINT64_MAX), 0);
-	else
-		set_rollback(s);
-	return err;
+	return ended(s, err ? err : some(s, ranges));
 }
 
 static uint64_t clock_none(void *ctx)
