@@ -172,7 +172,8 @@ static const char explain_help[] =
 	"to write instead.\n"
 	"\n"
 	"  -f, --file RULES         a ruleset; - is standard input\n"
-	"  -j, --json               as one JSON object\n" LOAD_HELP
+	"  -j, --json               as one JSON object\n" SETS_HELP
+	"      --acl FILE           ACLs in VPP's language; read, but nothing is said of them\n"
 	"  -h, --help               this text\n"
 	"\n"
 	"Examples:\n"

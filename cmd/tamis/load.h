@@ -8,7 +8,7 @@
 #include "options.h"
 
 /* The options that load.c carries out, for the help texts of the commands. */
-#define LOAD_HELP                                                                                  \
+#define SETS_HELP                                                                                  \
 	"  -D, --define NAME=VALUE  like 'define NAME = VALUE' before the ruleset\n"               \
 	"  -I, --includepath DIR    where 'include' looks for files (/etc)\n"                      \
 	"      --ipset FILE         sets in ipset's language, as 'ipset save' writes them,\n"      \
@@ -16,7 +16,10 @@
 	"      --load 'FAMILY TABLE SET=FILE'\n"                                                   \
 	"                           a list of addresses, prefixes and ranges into a set of the\n"  \
 	"                           ruleset; may be repeated\n"                                    \
-	"      --skip-bad           leave lines of lists out that are none of these\n"             \
+	"      --skip-bad           leave lines of lists out that are none of these\n"
+
+#define LOAD_HELP                                                                                  \
+	SETS_HELP                                                                                  \
 	"      --acl FILE           ACLs of interfaces in VPP's language, 'set acl-plugin';\n"     \
 	"                           may be repeated, and stand without a ruleset\n"
 
