@@ -526,6 +526,15 @@ static size_t spare_bytes(const struct hash_table *t, const struct hash_spare *x
 	return bytes;
 }
 
+size_t spares_bytes(const struct hash_table *t)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < t->n_spares; i++)
+		bytes += spare_bytes(t, &t->spare[i]);
+	return bytes;
+}
+
 static void spare_free(struct hash_spare *x)
 {
 	for (unsigned c = 0; c < HASH_COLUMNS; c++)

@@ -342,6 +342,7 @@ int segment_use_spare(struct hash_pos *pos);
 /* Has SPARES of them, for the widest segment; 0 or -ENOMEM. Gives them all back. */
 int spares_make(struct hash_table *t);
 void spares_free(struct hash_table *t);
+size_t spares_bytes(const struct hash_table *t); /* the table's lock is held */
 /* Makes a segment anew if it has not the room that hash_table_provide() says. As above. */
 int segment_provide(struct hash_pos *pos);
 /* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
