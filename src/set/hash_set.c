@@ -319,11 +319,11 @@ int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now)
 }
 
 static int update(struct set *s, enum set_update_mode mode, const struct set_item *item,
-		  struct lifetime t, uint64_t now, struct set_elem **out)
+		  struct lifetime t, struct hash_how how, uint64_t now, struct set_elem **out)
 {
 	struct hash_pos pos;
 	uint64_t timeout, expires;
-	int there = find_or_put(s, item, t, how_packets(s), now, &pos), err = 0;
+	int there = find_or_put(s, item, t, how, now, &pos), err = 0;
 
 	if (there < 0)
 		return there;
@@ -343,12 +343,17 @@ static int update(struct set *s, enum set_update_mode mode, const struct set_ite
 int hash_set_update(struct set *s, enum set_update_mode mode, const struct set_item *item,
 		    struct lifetime t, uint64_t now, struct set_elem **out)
 {
-	int r = update(s, mode, item, t, now, out);
+	struct hash_how how = how_packets(s);
+	int r = update(s, mode, item, t, how, now, out);
 
+	if (r == -ENOBUFS || r == -EBUSY)
+		__atomic_fetch_add(&s->stats.unready, 1, __ATOMIC_RELAXED);
+	if (r == -ENOBUFS && !how.packet) {
+		how.ready = false; /* one thread may make memory now */
+		r = update(s, mode, item, t, how, now, out);
+	}
 	if (r == -ENFILE)
 		__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
-	else if (r == -ENOBUFS || r == -EBUSY)
-		__atomic_fetch_add(&s->stats.unready, 1, __ATOMIC_RELAXED);
 	return r;
 }
 

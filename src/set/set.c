@@ -437,16 +437,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	if (err)
 		return err;
 	/* The control thread may be about to replace s->store. */
-	if (lo && __atomic_load_n(&s->published, __ATOMIC_ACQUIRE)) {
-		err = hash_set_update(s, mode, item, t, now, out);
-		if (err != -ENOBUFS || s->desc.rcu)
-			return err;
-		uint32_t updates = s->updates;
-		s->updates = 0; /* one thread may make memory now */
-		err = hash_set_update(s, mode, item, t, now, out);
-		s->updates = updates;
-		return err;
-	}
+	if (lo && __atomic_load_n(&s->published, __ATOMIC_ACQUIRE))
+		return hash_set_update(s, mode, item, t, now, out);
 	struct set_elem *e;
 	err = find_live(s, lo, hi, now, &e);
 	if (err)
