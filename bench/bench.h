@@ -48,7 +48,7 @@ void bench_target(const char *figure, double value, double most, const char *uni
 /* Says why rows are not there. */
 void bench_skip(const char *subject, const char *why);
 
-/* From now on secrets are drawn from this seed, for runs that are to be alike; 0: from the system. */
+/* From now on secrets are drawn from this seed, for runs that are to be alike; 0: the system's. */
 void bench_random_fix(uint64_t seed);
 
 /* This thread stays on one of the CPUs that the process may use, counted from 0 and round. */

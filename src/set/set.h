@@ -267,9 +267,8 @@ enum set_cursor_view {
 
 /*
  * Walks the elements live at `now` in key order (lo, then the wider first) unless the view has
- * another, the catch-all last.
- * `from` skips what ends before that key (NULL: nothing). Changing the set makes the cursor
- * invalid; only set_cursor_close() may follow.
+ * another, the catch-all last. `from` skips what ends before that key (NULL: nothing). Changing the
+ * set makes the cursor invalid; only set_cursor_close() may follow.
  */
 struct set_cursor; /* opaque */
 int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, uint64_t now,
