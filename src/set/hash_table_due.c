@@ -16,7 +16,7 @@ int due_reserve(struct hash_table *t)
 	struct due_slot *heap = realloc(t->heap, cap * sizeof(*heap));
 	if (!heap)
 		return -ENOMEM;
-	t->bytes += (cap - t->heap_cap) * sizeof(*heap);
+	__atomic_fetch_add(&t->bytes, (cap - t->heap_cap) * sizeof(*heap), __ATOMIC_RELAXED);
 	t->heap = heap;
 	t->heap_cap = cap;
 	return 0;
