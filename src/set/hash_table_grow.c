@@ -555,13 +555,19 @@ static bool spare_pop(struct hash_table *t, struct hash_spare *out)
 	return any;
 }
 
-static void spare_push(struct hash_table *t, const struct hash_spare *x)
+/* Lies ready, or is freed where others took its place while it was out. */
+static void spare_push(struct hash_table *t, struct hash_spare *x)
 {
 	spin_lock(&t->lock);
-	t->spare[t->n_spares] = *x;
-	STORE(&t->n_spares, t->n_spares + 1);
-	__atomic_fetch_add(&t->bytes, spare_bytes(t, x), __ATOMIC_RELAXED);
+	bool room = t->n_spares < SPARES;
+	if (room) {
+		t->spare[t->n_spares] = *x;
+		STORE(&t->n_spares, t->n_spares + 1);
+		__atomic_fetch_add(&t->bytes, spare_bytes(t, x), __ATOMIC_RELAXED);
+	}
 	spin_unlock(&t->lock);
+	if (!room)
+		spare_free(x);
 }
 
 void spares_free(struct hash_table *t)

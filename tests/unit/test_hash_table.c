@@ -617,13 +617,52 @@ static void alarm_raised(void **state)
 	}
 }
 
+/* --- spares --------------------------------------------------------------------------------- */
+
+static struct hash_table *refilled;
+
+/* While a spare is out, the control thread makes all of them ready. */
+static unsigned refilling_collect(const struct hash_table *t, const struct hash_key *k,
+				  const struct hash_segment *seg, struct hash_kept *out)
+{
+	if (refilled)
+		assert_int_equal(spares_make(refilled), 0);
+	refilled = NULL;
+	return hash_table_scalar.collect(t, k, seg, out);
+}
+
+/* A spare that does not serve comes back to a table that has got others meanwhile. */
+static void spare_too_many(void **state)
+{
+	struct hash_table_ops ops = hash_table_scalar;
+	ops.collect = refilling_collect;
+	struct world w = make(&ops, 4, 2000, true);
+	struct hash_pos pos;
+	uint8_t key[64];
+
+	assert_int_equal(hash_table_provide(w.t, 8, 0), 0); /* spares without columns */
+	for (unsigned i = 0; i < 100; i++)
+		toggle(&w, i, 5000, 3);
+	key_of(&w, 0, key);
+	assert_true(hash_table_lock(w.t, key, &pos));
+	refilled = w.t;
+	assert_int_equal(segment_use_spare(&pos), -ENOBUFS);
+	hash_table_unlock(&pos);
+	assert_null(refilled);
+	assert_int_equal(w.t->n_spares, SPARES);
+	assert_false(hash_table_wants(w.t));
+	bytes_hold_all(w.t);
+	check_all(&w);
+	unmake(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
 		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
 		cmocka_unit_test(warmed),	cmocka_unit_test(reserved),
-		cmocka_unit_test(alarm_raised),
+		cmocka_unit_test(alarm_raised), cmocka_unit_test(spare_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
