@@ -46,6 +46,11 @@ static void print_decision(struct trace *t, const char *what, const struct tamis
 
 void trace_print_event(void *arg, const struct tamis_trace *e)
 {
+	static const char *const decisions[] = {
+		[TAMIS_TRACE_RULE] = "rule",	       [TAMIS_TRACE_ENTRY] = "rule",
+		[TAMIS_TRACE_REFLECT] = "reflect",     [TAMIS_TRACE_SESSION] = "session",
+		[TAMIS_TRACE_ETHERTYPE] = "ethertype",
+	};
 	struct trace *t = arg;
 
 	strbuf_printf(&t->out, "trace id %" PRIu64 " %s %s %s ", t->base + e->packet + 1, e->family,
@@ -56,16 +61,10 @@ void trace_print_event(void *arg, const struct tamis_trace *e)
 		break;
 	case TAMIS_TRACE_RULE:
 	case TAMIS_TRACE_ENTRY:
-		print_decision(t, "rule", e);
-		break;
 	case TAMIS_TRACE_REFLECT:
-		print_decision(t, "reflect", e);
-		break;
 	case TAMIS_TRACE_SESSION:
-		print_decision(t, "session", e);
-		break;
 	case TAMIS_TRACE_ETHERTYPE:
-		print_decision(t, "ethertype", e);
+		print_decision(t, decisions[e->kind], e);
 		break;
 	case TAMIS_TRACE_RETURN:
 		print_verdict(t, "verdict ", e->verdict);

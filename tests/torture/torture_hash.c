@@ -148,12 +148,12 @@ static void *updater(void *arg)
 	return NULL;
 }
 
-static void end_transaction(struct world *a, bool commit)
+static void end_transaction(struct set *s, bool commit)
 {
 	if (commit)
-		assert_int_equal(set_commit(a->s, UINT64_MAX), 0);
+		assert_int_equal(set_commit(s, UINT64_MAX), 0);
 	else
-		set_rollback(a->s);
+		set_rollback(s);
 }
 
 static void swap_groups(struct world *a, bool odd, bool commit)
@@ -163,7 +163,7 @@ static void swap_groups(struct world *a, bool odd, bool commit)
 		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
 		assert_int_equal(change(a, false, (odd ? AT_EVEN : AT_ODD) + i, 0), 0);
 	}
-	end_transaction(a, commit);
+	end_transaction(a->s, commit);
 }
 
 static void refill(struct world *a, bool odd, bool commit)
@@ -174,7 +174,7 @@ static void refill(struct world *a, bool odd, bool commit)
 		assert_int_equal(change(a, true, AT_STAY + i, SET_NEVER), 0);
 	for (uint32_t i = 0; i < GROUP; i++)
 		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
-	end_transaction(a, commit);
+	end_transaction(a->s, commit);
 }
 
 static void fight(unsigned len, bool map)
@@ -514,6 +514,20 @@ static void commit_deadline(void **state)
 	rcu_free(rcu);
 }
 
+/* A set with the first of n keys, in a transaction that begins; items for all of them. */
+static struct set *in_transaction(const struct set_desc *d, const uint32_t *keys, unsigned n,
+				  struct set_item *item)
+{
+	struct set *s;
+
+	for (unsigned i = 0; i < n; i++)
+		item[i] = (struct set_item){.lo = &keys[i]};
+	assert_int_equal(set_new(d, &s), 0);
+	assert_int_equal(set_add(s, &item[0], 0, 0, NULL), 0);
+	assert_int_equal(set_begin(s), 0);
+	return s;
+}
+
 /* What packets do while a transaction is open that changes the same keys: step by step. */
 static void beside_transaction(void **state)
 {
@@ -527,13 +541,8 @@ static void beside_transaction(void **state)
 	d.rcu = rcu;
 	for (unsigned commit = 0; commit < 2; commit++) {
 		struct set_item item[5];
-		struct set *s;
+		struct set *s = in_transaction(&d, k, 5, item);
 
-		assert_int_equal(set_new(&d, &s), 0);
-		for (unsigned i = 0; i < 5; i++)
-			item[i] = (struct set_item){.lo = &k[i]};
-		assert_int_equal(set_add(s, &item[0], 0, 0, NULL), 0);
-		assert_int_equal(set_begin(s), 0);
 		assert_int_equal(set_delete(s, &item[0], 0), 0);
 		assert_int_equal(set_add(s, &item[1], 0, 0, NULL), 0);
 		assert_int_equal(set_add(s, &item[2], 0, 0, NULL), 0);
@@ -547,10 +556,7 @@ static void beside_transaction(void **state)
 		assert_int_equal(set_lookup(s, k, 4, 31, (uint64_t[5]){0}, NULL), 2);
 		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[3], 0, &e), 1);
 		assert_int_equal(set_count(s, 0), 3);
-		if (commit)
-			assert_int_equal(set_commit(s, UINT64_MAX), 0);
-		else
-			set_rollback(s);
+		end_transaction(s, commit);
 		assert_int_equal(set_lookup(s, k, 4, 31, (uint64_t[5]){0}, NULL), commit ? 14 : 10);
 		assert_int_equal(set_count(s, 0), commit ? 3 : 2);
 		assert_int_equal(set_remove(s, &k[1], 0), 0);
@@ -575,13 +581,11 @@ static void refresh_beside(void **state)
 	d.rcu = rcu;
 	for (unsigned when = 0; when < 4; when++) {
 		static const uint64_t end[] = {100, 250, 250, 260};
-		struct set_item item = {.lo = &key}, longer = {.lo = &key, .timeout_ns = 200};
+		struct set_item item, longer = {.lo = &key, .timeout_ns = 200};
 		struct set_view v;
 		struct set_elem *e;
-		struct set *s;
-		assert_int_equal(set_new(&d, &s), 0);
-		assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
-		assert_int_equal(set_begin(s), 0);
+		struct set *s = in_transaction(&d, &key, 1, &item);
+
 		assert_int_equal(set_add(s, &longer, 0, 0, NULL), 0);
 		if (when == 1 || when == 2)
 			assert_int_equal(set_update(s, SET_UPDATE_REFRESH, &item, 150, &e), 0);
@@ -612,21 +616,14 @@ static void flush_beside(void **state)
 	for (unsigned commit = 0; commit < 2; commit++) {
 		struct set_item item[4];
 		struct set_elem *e;
-		struct set *s;
-		for (unsigned i = 0; i < 4; i++)
-			item[i] = (struct set_item){.lo = &k[i]};
-		assert_int_equal(set_new(&d, &s), 0);
-		assert_int_equal(set_add(s, &item[0], 0, 0, NULL), 0);
-		assert_int_equal(set_begin(s), 0);
+		struct set *s = in_transaction(&d, k, 4, item);
+
 		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[1], 0, &e), 1);
 		assert_int_equal(set_flush(s, 0), 0);
 		assert_int_equal(set_add(s, &item[3], 0, 0, NULL), 0);
 		assert_int_equal(set_update(s, SET_UPDATE_ADD, &item[2], 0, &e), 1);
 		assert_int_equal(set_lookup(s, k, 4, 15, (uint64_t[4]){0}, NULL), 7);
-		if (commit)
-			assert_int_equal(set_commit(s, UINT64_MAX), 0);
-		else
-			set_rollback(s);
+		end_transaction(s, commit);
 		assert_int_equal(set_lookup(s, k, 4, 15, (uint64_t[4]){0}, NULL), commit ? 8 : 7);
 		assert_int_equal(set_count(s, 0), commit ? 1 : 3);
 		set_free(s);

@@ -463,6 +463,18 @@ static void tell(void *arg, const struct tamis_trace *e)
 		snprintf(line + n, size - (size_t)n, " %s", e->verdict);
 }
 
+__attribute__((format(printf, 3, 4))) static void assert_told(const struct told *t, unsigned i,
+							      const char *format, ...)
+{
+	char want[sizeof(t->line[0])];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(want, sizeof(want), format, ap);
+	va_end(ap);
+	assert_string_equal(t->line[i], want);
+}
+
 static void traced(struct world *x, const struct packet *p, uint32_t iif, uint32_t oif,
 		   uint64_t time, struct told *told)
 {
@@ -484,7 +496,6 @@ static void trace(void **state)
 		      other = tcp4(false, 1, 99, SYN), query = udp4(false), answer = udp4(true);
 	struct tamis_acl_entry entry;
 	struct told told = {0};
-	char want[200];
 	struct world x;
 
 	world_begin(&x, "table ip t { chain c { type filter hook forward priority 0; "
@@ -496,11 +507,9 @@ static void trace(void **state)
 	assert_int_equal(tamis_acl_context_insert(x.out, 4, TAMIS_ACL_END), 0);
 	traced(&x, &ssh, x.wan, x.lan, 0, &told);
 	assert_int_equal(told.n, 2);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d", TAMIS_TRACE_PACKET);
-	assert_string_equal(told.line[0], want);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d acl 3 entry 0 dport 22 drop",
-		 TAMIS_TRACE_ENTRY);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 0, "0 acl wan0 input: %d", TAMIS_TRACE_PACKET);
+	assert_told(&told, 1, "0 acl wan0 input: %d acl 3 entry 0 dport 22 drop",
+		    TAMIS_TRACE_ENTRY);
 	/* Positions follow changes. */
 	first = rule(TAMIS_ACL_DENY, 4, UDP, 7, 7);
 	acl(&x, 3, (struct tamis_acl_rule[]){first, in[0], in[1]}, 3);
@@ -508,20 +517,16 @@ static void trace(void **state)
 	assert_non_null(strstr(told.line[1], " acl 3 entry 1 dport 22 drop"));
 	traced(&x, &other, x.wan, x.lan, 0, &told);
 	assert_int_equal(told.n, 2);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d drop", TAMIS_TRACE_POLICY);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 1, "0 acl wan0 input: %d drop", TAMIS_TRACE_POLICY);
 	/* Where nothing is bound, nothing is told; the ruleset's lines stand between the two. */
 	traced(&x, &query, x.lan, x.wan, 0, &told);
 	assert_int_equal(told.n, 6);
 	assert_non_null(strstr(told.line[0], "0 ip t c: "));
-	snprintf(want, sizeof(want), "0 acl wan0 output: %d acl 4 entry 0 dport 53 accept",
-		 TAMIS_TRACE_ENTRY);
-	assert_string_equal(told.line[4], want);
-	snprintf(want, sizeof(want), "0 acl wan0 output: %d %s accept", TAMIS_TRACE_REFLECT, flow);
-	assert_string_equal(told.line[5], want);
+	assert_told(&told, 4, "0 acl wan0 output: %d acl 4 entry 0 dport 53 accept",
+		    TAMIS_TRACE_ENTRY);
+	assert_told(&told, 5, "0 acl wan0 output: %d %s accept", TAMIS_TRACE_REFLECT, flow);
 	traced(&x, &answer, x.wan, x.lan, 1, &told);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d %s accept", TAMIS_TRACE_SESSION, flow);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 1, "0 acl wan0 input: %d %s accept", TAMIS_TRACE_SESSION, flow);
 	/* Not asked for, but by a rule: told from there on. */
 	told.n = 0;
 	assert_false(passes(&x, &web, x.wan, x.wan, 2));
@@ -547,7 +552,6 @@ static void trace_of_frames(void **state)
 	struct packet p;
 	uint32_t index = TAMIS_ACL_NEW;
 	struct told told = {0};
-	char want[200];
 	struct world x;
 
 	world_begin(&x, NULL);
@@ -560,27 +564,20 @@ static void trace_of_frames(void **state)
 	p = framed(0x0800, 3, false);
 	traced(&x, &p, x.wan, x.lan, 0, &told);
 	assert_int_equal(told.n, 2);
-	snprintf(want, sizeof(want), "0 acl wan0 macip: %d acl 0 entry 0 mac 3 drop",
-		 TAMIS_TRACE_ENTRY);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 1, "0 acl wan0 macip: %d acl 0 entry 0 mac 3 drop", TAMIS_TRACE_ENTRY);
 	p = framed(0x88cc, 2, false);
 	traced(&x, &p, x.wan, x.lan, 0, &told);
-	snprintf(want, sizeof(want), "0 acl wan0 macip: %d drop", TAMIS_TRACE_POLICY);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 1, "0 acl wan0 macip: %d drop", TAMIS_TRACE_POLICY);
 	assert_int_equal(tamis_acl_context_insert(x.in, 0, TAMIS_ACL_END), 0);
 	p = framed(0x0806, 2, false);
 	traced(&x, &p, x.wan, x.lan, 0, &told);
 	assert_int_equal(told.n, 4);
-	snprintf(want, sizeof(want), "0 acl wan0 macip: %d acl 0 entry 1 mac 0 accept",
-		 TAMIS_TRACE_ENTRY);
-	assert_string_equal(told.line[1], want);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d 0x0806 accept", TAMIS_TRACE_ETHERTYPE);
-	assert_string_equal(told.line[3], want);
+	assert_told(&told, 1, "0 acl wan0 macip: %d acl 0 entry 1 mac 0 accept", TAMIS_TRACE_ENTRY);
+	assert_told(&told, 3, "0 acl wan0 input: %d 0x0806 accept", TAMIS_TRACE_ETHERTYPE);
 	assert_int_equal(tamis_interface_macip_set(x.t, x.wan, TAMIS_ACL_END), 0);
 	p = framed(0x88cc, 2, false);
 	traced(&x, &p, x.wan, x.lan, 0, &told);
-	snprintf(want, sizeof(want), "0 acl wan0 input: %d 0x88cc drop", TAMIS_TRACE_ETHERTYPE);
-	assert_string_equal(told.line[1], want);
+	assert_told(&told, 1, "0 acl wan0 input: %d 0x88cc drop", TAMIS_TRACE_ETHERTYPE);
 	world_end(&x);
 }
 
