@@ -97,6 +97,13 @@ static const void *item_data(struct build *b, const struct anonymous *a, const s
 	return buffer;
 }
 
+void elements_need(struct build *b, const struct stmt *stmts)
+{
+	for (const struct stmt *s = stmts; s; s = s->next)
+		if (s->kind == ST_CONNLIMIT)
+			b->out->needs |= NEED_CONNTRACK | NEED_EXACT | NEED_CONNS;
+}
+
 static void item_add(struct build *b, const struct anonymous *a, struct set *set,
 		     const struct expr *item)
 {
@@ -112,6 +119,7 @@ static void item_add(struct build *b, const struct anonymous *a, struct set *set
 	it.data = item_data(b, a, item, data);
 	if (item->kind == EX_ELEM && item->elem->stmts) {
 		b->out->element_states = true;
+		elements_need(b, item->elem->stmts);
 		err = model_state_template(item->elem->stmts, &template);
 		if (err)
 			build_fail(b, err);
@@ -201,5 +209,6 @@ struct set *set_build(struct build *b, const struct expr *set, const struct prog
 		build_fail(b, -EINVAL);
 	if (named->decl.flags & SETF_DYNAMIC)
 		b->out->needs |= NEED_EXACT;
+	elements_need(b, named->decl.stmts);
 	return named->set;
 }

@@ -18,7 +18,7 @@
 #include "compile/compile.h"
 
 /* What rules ask of the way they are run. */
-enum { NEED_EXACT = 1, NEED_CONNTRACK = 2, NEED_ORDER = 4 };
+enum { NEED_EXACT = 1, NEED_CONNTRACK = 2, NEED_ORDER = 4, NEED_CONNS = 8 };
 
 enum { WALKED_LEVELS = 12 };
 
@@ -88,7 +88,7 @@ struct compile {
 	struct compiled_root *former;
 	VEC(struct compiled_program *) programs, bases;
 	uint64_t random;
-	uint32_t n_exact, n_ordered, n_conntrack[PROG_CLASSES]; /* rules that need it */
+	uint32_t n_exact, n_ordered, n_conns, n_conntrack[PROG_CLASSES]; /* rules that need it */
 	struct map noted; /* what compile_note's `what` said already: keys in notes */
 	VEC(char *) notes;
 };
@@ -145,6 +145,8 @@ void expr_check_depth(struct build *b, const struct prog_expr *e);
 void match_build(struct build *b, const struct expr *e);
 
 /* anonymous.c */
+/* What elements with such states ask of the way their rule is run. */
+void elements_need(struct build *b, const struct stmt *stmts);
 enum anonymous_data { DATA_NONE, DATA_VALUE, DATA_VERDICT, DATA_OBJECT };
 /* An empty one that the rule fills; size 0: the kernel's default. */
 struct set *dynamic_build(struct build *b, const struct prog_expr *key, uint32_t size,

@@ -199,6 +199,7 @@ static int root_make(struct compile *c)
 	memcpy(root->pub.hooks, root->hooks->lists, sizeof(root->pub.hooks));
 	root->pub.exact = c->n_exact != 0;
 	root->pub.ordered = c->n_ordered != 0;
+	root->pub.conns = c->n_conns;
 	for (unsigned k = 0; k < PROG_CLASSES; k++) {
 		root->pub.conntrack[k] = c->n_conntrack[k] || root->hooks->nat[k];
 		/* Their chains see a flow's first packet alone. */

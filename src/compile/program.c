@@ -58,6 +58,8 @@ static void need(struct compile *c, const struct compiled_rule *r, uint32_t delt
 		c->n_exact += delta;
 	if (r->needs & NEED_ORDER)
 		c->n_ordered += delta;
+	if (r->needs & NEED_CONNS)
+		c->n_conns += delta;
 	if (!(r->needs & NEED_CONNTRACK))
 		return;
 	if (f == FAMILY_IP || f == FAMILY_INET)

@@ -94,7 +94,7 @@ static void state(struct build *b, enum prog_op_kind kind, struct state *st)
 		build_fail(b, -EINVAL);
 	switch (state_kind_of(st)) {
 	case STATE_CONNLIMIT:
-		b->out->needs |= NEED_CONNTRACK | NEED_EXACT;
+		b->out->needs |= NEED_CONNTRACK | NEED_EXACT | NEED_CONNS;
 		break;
 	case STATE_QUOTA:
 	case STATE_LIMIT:
@@ -399,13 +399,6 @@ static void queue(struct build *b, const struct stmt *s)
 	build_op(b, &op);
 }
 
-static void connlimit_needs(struct build *b, const struct stmt *stmts)
-{
-	for (const struct stmt *s = stmts; s; s = s->next)
-		if (s->kind == ST_CONNLIMIT)
-			b->out->needs |= NEED_CONNTRACK;
-}
-
 /* What elements that a rule makes are given; NULL if the rule says nothing of it. */
 static const struct state_template *element_states(struct build *b, const struct stmt *stmts)
 {
@@ -419,7 +412,7 @@ static const struct state_template *element_states(struct build *b, const struct
 	}
 	if (err)
 		build_fail(b, err);
-	connlimit_needs(b, stmts);
+	elements_need(b, stmts);
 	return t;
 }
 
@@ -484,7 +477,7 @@ static void update(struct build *b, const struct stmt *s)
 	else if (e->has_timeout)
 		op.update.timeout_ns = e->timeout * NS_PER_MS;
 	op.update.template = element_states(b, e->stmts);
-	connlimit_needs(b, set->decl.stmts);
+	elements_need(b, set->decl.stmts);
 	adds(b, &op);
 	build_op(b, &op);
 }

@@ -256,6 +256,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		.exact = t->trace || t->log,
 		.walk = t->walk,
 		.classify = t->classify,
+		.alone = true,
 	};
 
 	if (!b->b.n)
@@ -264,7 +265,7 @@ int tamis_burst_run(struct tamis_burst *b)
 	burst_parse(&b->b);
 	paths_choose(b);
 	b->result = (struct eval_result){0};
-	b->err = 0;
+	b->err = root ? eval_provide(t->eval, root) : 0;
 	if (t->acl && acl_path_bound(t->acl)) {
 		judge_with_acls(b, &in);
 	} else {
@@ -279,7 +280,7 @@ int tamis_burst_run(struct tamis_burst *b)
 	b->judged = b->b.n;
 	totals_add(t, b);
 	engine_collect_step(t, t->now, COLLECT_BUDGET);
-	if (eval_provide(t->eval) && !b->err)
+	if (root && eval_provide(t->eval, root) && !b->err)
 		b->err = -ENOMEM;
 	ct_gc(t->ct, t->now, COLLECT_BUDGET);
 	return b->err;

@@ -20,7 +20,7 @@
  * or the caller wants (input->exact) one packet after the other. Both are the same code.
  *
  * A struct eval belongs to one thread. eval_run() takes no lock, allocates nothing and makes no
- * system call; what `add` and `update` need of their sets is made ready by eval_provide().
+ * system call; what `add`, `update` and `ct count` need is made ready by eval_provide().
  */
 #ifndef TAMIS_EVAL_EVAL_H
 #define TAMIS_EVAL_EVAL_H
@@ -99,6 +99,9 @@ struct eval_input {
 	/* All rules one after the other, without classifiers; with classifiers, however few the
 	 * rules are: the same answers. */
 	bool walk, classify;
+	/* The one thread there is, which may as well wait for memory: connections that nothing was
+	 * ready for are counted as `unready`, and in all the same. */
+	bool alone;
 };
 
 /* Every packet of input->mask is in exactly one of the first six. */
@@ -120,13 +123,16 @@ void eval_free(struct eval *ev);
 void eval_run(struct eval *ev, const struct eval_input *in, struct eval_result *out);
 
 /*
- * After each eval_run(), before sets of its root may go: makes ready again what packets took of
- * sets, see set_provide(). 0 or -ENOMEM.
+ * Before a root's first eval_run(), and after each, before sets of its root may go: makes ready
+ * what packets take of sets, see set_provide(), and memory for connections, a burst's worth for
+ * each rule that counts them, at most EVAL_CONNS_MAX. 0 or -ENOMEM.
  */
-int eval_provide(struct eval *ev);
+enum { EVAL_CONNS_MAX = 1024 };
+int eval_provide(struct eval *ev, const struct program_root *root);
 
 struct eval_stats {
 	uint64_t no_memory;   /* rules or packets that ended because memory was short */
+	uint64_t unready;     /* connections that `ct count` found no memory ready for */
 	uint64_t depth;	      /* packets dropped at the limit of PROG_DEPTH_MAX jumps */
 	uint64_t not_tracked; /* packets dropped because the flow table was full */
 };

@@ -214,14 +214,25 @@ static bool alive(void *ctx, uint64_t conn)
 	return ct_alive(a->ct, conn, a->now);
 }
 
-int flow_connlimit(struct eval *ev, struct state *st, unsigned i)
+bool flow_connlimit(struct eval *ev, struct state *st, unsigned i)
 {
 	uint64_t now = ev->b->time[i];
 	struct alive_ctx a = {ev->in->ct, now};
-	struct state_conn conn = {.alive = alive, .ctx = &a};
+	struct state_conn conn = {.conns = &ev->conns, .alive = alive, .ctx = &a};
+	int r;
 
 	if (!ev->ct.flow[i])
 		return state_eval(st, bit_of(i), ev->len, ev->b->time) != 0;
 	conn.conn = ct_flow_id(ev->ct.flow[i]);
-	return state_eval_conn(st, ev->len[i], now, &conn);
+	r = state_eval_conn(st, ev->len[i], now, &conn);
+	if (r >= 0)
+		return r;
+	ev->stats.unready++;
+	if (!ev->in->alone)
+		return false;
+	if (state_conns_provide(&ev->conns, 1)) {
+		ev->stats.no_memory++;
+		return false;
+	}
+	return state_eval_conn(st, ev->len[i], now, &conn) > 0;
 }

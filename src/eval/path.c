@@ -30,6 +30,8 @@ int eval_new(uint64_t seed, struct eval **out)
 
 void eval_free(struct eval *ev)
 {
+	if (ev)
+		state_conns_provide(&ev->conns, 0);
 	free(ev);
 }
 

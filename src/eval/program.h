@@ -425,8 +425,9 @@ struct prog_hook_list {
 struct program_root {
 	uint64_t version;
 	struct prog_hook_list hooks[PROG_CLASSES][PROG_HOOKS];
-	bool exact;   /* rules read what rules write for other packets: one packet at a time */
-	bool ordered; /* rules draw random numbers or remember a time: rule after rule */
+	bool exact;	/* rules read what rules write for other packets: one packet at a time */
+	bool ordered;	/* rules draw random numbers or remember a time: rule after rule */
+	uint32_t conns; /* rules that count connections, `ct count`: see eval_provide() */
 	bool conntrack[PROG_CLASSES]; /* flows are tracked for these packets */
 	const struct program *(*program_of)(const void *chain);
 	struct state *(*object_state)(const void *object); /* NULL: the object has none */

@@ -33,6 +33,7 @@ struct eval {
 	struct eval_stats stats;
 	struct set *wanting[RUN_WANTING];
 	unsigned n_wanting;
+	struct state_conns conns;
 
 	/* Of the run. */
 	const struct eval_input *in;
@@ -183,7 +184,7 @@ void flow_set(struct eval *ev, enum prog_ct_set key, unsigned i, uint64_t value)
 burst_mask flow_nat_mask(struct eval *ev, burst_mask mask, bool source);
 /* They came to a nat statement: it is the last one of its side, and their flows get its status. */
 void flow_nat(struct eval *ev, const struct prog_nat *nat, burst_mask mask);
-/* 1: the rule goes on, 0: it ends, -ENOMEM. */
-int flow_connlimit(struct eval *ev, struct state *st, unsigned i);
+/* True: the rule goes on. */
+bool flow_connlimit(struct eval *ev, struct state *st, unsigned i);
 
 #endif

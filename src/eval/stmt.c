@@ -7,15 +7,10 @@
 
 static bool state_one(struct eval *ev, struct state *st, unsigned i, bool shared)
 {
-	int r;
-
 	if (state_kind_of(st) != STATE_CONNLIMIT)
 		return (shared ? state_eval_shared(st, &ev->batch, bit_of(i), ev->len, ev->b->time)
 			       : state_eval(st, bit_of(i), ev->len, ev->b->time)) != 0;
-	r = flow_connlimit(ev, st, i);
-	if (r < 0)
-		ev->stats.no_memory++;
-	return r > 0;
+	return flow_connlimit(ev, st, i);
 }
 
 bool stmt_elem_states(struct eval *ev, const struct set *s, struct state_list *l, unsigned i)
@@ -111,9 +106,10 @@ static void note_wanting(struct eval *ev, struct set *s)
 		ev->wanting[ev->n_wanting++] = s;
 }
 
-int eval_provide(struct eval *ev)
+int eval_provide(struct eval *ev, const struct program_root *root)
 {
-	int err = 0;
+	uint64_t conns = MIN((uint64_t)root->conns * BURST_MAX, (uint64_t)EVAL_CONNS_MAX);
+	int err = state_conns_provide(&ev->conns, (uint32_t)conns);
 
 	while (ev->n_wanting) {
 		int r = set_provide(ev->wanting[--ev->n_wanting]);

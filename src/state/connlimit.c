@@ -1,103 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connlimit: see connlimit.h. Connections stand in an array for the walk and in a map by number. */
+/* connlimit: see connlimit.h. */
 #include "state/connlimit.h"
 
 #include <stdlib.h>
 
-#include "base/map.h"
-#include "base/vec.h"
-
-struct conn {
+struct state_conns_node {
 	uint64_t id;
-	size_t at; /* in conns */
+	struct state_conns_node *kid[2]; /* spare: kid[0] is the next one */
+	struct list ring;
 };
 
-struct connlimit {
-	VEC(struct conn *) conns;
-	size_t next; /* where the walk goes on */
-	struct map by_id;
-};
+/* --- memory --------------------------------------------------------------------------------- */
 
-struct connlimit *connlimit_new(void)
+static void spare_put(struct state_conns *s, struct state_conns_node *n)
 {
-	return calloc(1, sizeof(struct connlimit));
+	n->kid[0] = s->spare;
+	s->spare = n;
+	s->n++;
 }
 
-void connlimit_free(struct connlimit *c)
+static struct state_conns_node *spare_take(struct state_conns *s)
 {
-	if (!c)
+	struct state_conns_node *n = s->spare;
+
+	if (n) {
+		s->spare = n->kid[0];
+		s->n--;
+	}
+	return n;
+}
+
+int state_conns_provide(struct state_conns *s, uint32_t n)
+{
+	while (s->n > 2 * n)
+		free(spare_take(s));
+	while (s->n < n) {
+		struct state_conns_node *more = malloc(sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		spare_put(s, more);
+	}
+	return 0;
+}
+
+/* --- the tree ------------------------------------------------------------------------------- */
+
+/* One to one. (Stafford's variant 13 of the finalizer of MurmurHash3.) */
+static uint64_t scatter(uint64_t id)
+{
+	id = (id ^ id >> 30) * 0xbf58476d1ce4e5b9ULL;
+	id = (id ^ id >> 27) * 0x94d049bb133111ebULL;
+	return id ^ id >> 31;
+}
+
+/* Where the connection is, or would be put. */
+static struct state_conns_node **place(struct connlimit *c, uint64_t id)
+{
+	struct state_conns_node **at = &c->root;
+
+	for (uint64_t bits = scatter(id); *at && (*at)->id != id; bits >>= 1)
+		at = &(*at)->kid[bits & 1];
+	return at;
+}
+
+/* Any one below may stand in the place of one that goes: the bits that lead there are its own. */
+static void tree_remove(struct state_conns_node **at)
+{
+	struct state_conns_node *gone = *at, *leaf = gone, **link = at;
+
+	while (leaf->kid[0] || leaf->kid[1]) {
+		link = &leaf->kid[!leaf->kid[0]];
+		leaf = *link;
+	}
+	*link = NULL;
+	if (leaf == gone)
 		return;
-	vec_foreach (&c->conns, it)
-		free(*it);
-	vec_free(&c->conns);
-	map_free(&c->by_id);
-	free(c);
+	memcpy(leaf->kid, gone->kid, sizeof(leaf->kid));
+	*at = leaf;
 }
 
-static void drop(struct connlimit *c, size_t at)
+static void put(struct connlimit *c, struct state_conns_node **at, struct state_conns_node *n,
+		uint64_t id)
 {
-	struct conn *gone = c->conns.items[at];
-	struct conn *last = c->conns.items[--c->conns.n];
+	n->id = id;
+	n->kid[0] = n->kid[1] = NULL;
+	*at = n;
+	if (c->next) {
+		list_insert(&n->ring, &c->next->ring);
+	} else {
+		list_init(&n->ring);
+		c->next = n;
+	}
+	c->n++;
+}
 
-	c->conns.items[at] = last;
-	last->at = at;
-	map_remove(&c->by_id, &gone->id, sizeof(gone->id));
-	free(gone);
+/* --- connections ---------------------------------------------------------------------------- */
+
+static struct state_conns_node *behind(const struct state_conns_node *n)
+{
+	return container_of(n->ring.next, struct state_conns_node, ring);
+}
+
+/* Takes out the one at which the walk is. */
+static struct state_conns_node *drop_next(struct connlimit *c)
+{
+	struct state_conns_node *gone = c->next;
+
+	tree_remove(place(c, gone->id));
+	c->next = --c->n ? behind(gone) : NULL;
+	list_remove(&gone->ring);
+	return gone;
+}
+
+void connlimit_fini(struct connlimit *c)
+{
+	while (c->next)
+		free(drop_next(c));
 }
 
 static void collect_dead(struct connlimit *c, const struct state_conn *conn)
 {
-	size_t looks = MIN(c->conns.n, (size_t)CONNLIMIT_GC_LOOKS);
+	uint32_t looks = MIN(c->n, (uint32_t)CONNLIMIT_GC_LOOKS);
 
 	for (unsigned dead = 0; looks && dead < CONNLIMIT_GC_DEAD; looks--) {
-		if (c->next >= c->conns.n)
-			c->next = 0;
-		if (conn->alive(conn->ctx, c->conns.items[c->next]->id)) {
-			c->next++;
+		if (conn->alive(conn->ctx, c->next->id)) {
+			c->next = behind(c->next);
 		} else {
-			drop(c, c->next);
+			spare_put(conn->conns, drop_next(c));
 			dead++;
 		}
 	}
 }
 
-static int put(struct connlimit *c, uint64_t id)
-{
-	struct conn *new = malloc(sizeof(*new));
-	if (!new)
-		return -ENOMEM;
-	*new = (struct conn){id, c->conns.n};
-	int err = vec_reserve(&c->conns, c->conns.n + 1);
-	if (!err)
-		err = map_insert(&c->by_id, &new->id, sizeof(new->id), new);
-	if (err) {
-		free(new);
-		return err;
-	}
-	c->conns.items[c->conns.n++] = new;
-	return 0;
-}
-
 int connlimit_add(struct connlimit *c, const struct state_conn *conn)
 {
-	collect_dead(c, conn);
-	if (map_find(&c->by_id, &conn->conn, sizeof(conn->conn)))
-		return 0;
-	return put(c, conn->conn);
-}
+	struct state_conns_node **at, *n;
 
-int connlimit_copy(struct connlimit *to, const struct connlimit *from)
-{
-	for (size_t i = 0; i < from->conns.n; i++) {
-		int err = put(to, from->conns.items[i]->id);
-		if (err)
-			return err;
-	}
-	to->next = from->next;
+	collect_dead(c, conn);
+	at = place(c, conn->conn);
+	if (*at)
+		return 0;
+	n = spare_take(conn->conns);
+	if (!n)
+		return -ENOBUFS;
+	put(c, at, n, conn->conn);
 	return 0;
 }
 
-uint32_t connlimit_count(const struct connlimit *c)
+/* In the ring's order, so that both walk alike. */
+int connlimit_copy(struct connlimit *to, const struct connlimit *from)
 {
-	return (uint32_t)c->conns.n;
+	const struct state_conns_node *n = from->next;
+
+	for (uint32_t i = 0; i < from->n; i++, n = behind(n)) {
+		struct state_conns_node *twin = malloc(sizeof(*twin));
+
+		if (!twin)
+			return -ENOMEM;
+		put(to, place(to, n->id), twin, n->id);
+	}
+	return 0;
 }

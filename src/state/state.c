@@ -75,9 +75,6 @@ int state_init(struct state *st, const struct state_info *info, uint64_t now)
 	case STATE_CONNLIMIT:
 		n.connlimit.count = info->connlimit.count;
 		n.connlimit.over = info->connlimit.over;
-		n.connlimit.conns = connlimit_new();
-		if (!n.connlimit.conns)
-			err = -ENOMEM;
 		break;
 	default:
 		err = -EINVAL;
@@ -90,7 +87,7 @@ int state_init(struct state *st, const struct state_info *info, uint64_t now)
 void state_fini(struct state *st)
 {
 	if (st->kind == STATE_CONNLIMIT)
-		connlimit_free(st->connlimit.conns);
+		connlimit_fini(&st->connlimit.conns);
 }
 
 int state_new(const struct state_info *info, uint64_t now, struct state **out)
@@ -145,7 +142,7 @@ int state_carry(struct state *to, const struct state *from)
 	case STATE_CONNLIMIT:
 		if (to->connlimit.count == from->connlimit.count &&
 		    to->connlimit.over == from->connlimit.over)
-			return connlimit_copy(to->connlimit.conns, from->connlimit.conns);
+			return connlimit_copy(&to->connlimit.conns, &from->connlimit.conns);
 		break;
 	case STATE_KINDS_N:
 		break;
@@ -206,8 +203,7 @@ static bool state_pass(struct state *st, uint32_t len, uint64_t now)
 		st->last.at = now;
 		return true;
 	case STATE_CONNLIMIT:
-		return (connlimit_count(st->connlimit.conns) > st->connlimit.count) ==
-		       st->connlimit.over;
+		return (st->connlimit.conns.n > st->connlimit.count) == st->connlimit.over;
 	case STATE_KINDS_N:
 		break;
 	}
@@ -229,7 +225,7 @@ uint64_t state_eval(struct state *st, uint64_t mask, const uint32_t *len, const 
 int state_eval_conn(struct state *st, uint32_t len, uint64_t now, const struct state_conn *conn)
 {
 	if (st->kind == STATE_CONNLIMIT) {
-		int err = connlimit_add(st->connlimit.conns, conn);
+		int err = connlimit_add(&st->connlimit.conns, conn);
 		if (err)
 			return err;
 	}
@@ -266,7 +262,7 @@ void state_read(const struct state *st, uint64_t now, struct state_info *out)
 	case STATE_CONNLIMIT:
 		out->connlimit.count = st->connlimit.count;
 		out->connlimit.over = st->connlimit.over;
-		out->connlimit.connections = connlimit_count(st->connlimit.conns);
+		out->connlimit.connections = st->connlimit.conns.n;
 		break;
 	case STATE_KINDS_N:
 		break;

@@ -99,11 +99,25 @@ uint64_t state_eval_shared(struct state *st, struct state_batch *b, uint64_t mas
 void state_batch_flush(struct state_batch *b);
 
 /*
+ * Memory for the connections that a thread's packets bring to connlimits, and of those that they
+ * found gone. state_conns_provide(), between bursts, makes it n or more, and 2 n at most; 0 or
+ * -ENOMEM. It begins as zeros; after state_conns_provide(c, 0) there is nothing to free.
+ */
+struct state_conns_node;
+struct state_conns {
+	struct state_conns_node *spare;
+	uint32_t n;
+};
+int state_conns_provide(struct state_conns *c, uint32_t n);
+
+/*
  * One packet of a connlimit: conn is the connection's identity, never used for another one; alive()
- * tells whether a connection seen earlier still counts. 1: the rule goes on, 0: it ends, -ENOMEM.
- * For other kinds as state_eval() without looking at conn.
+ * tells whether a connection seen earlier still counts. 1: the rule goes on, 0: it ends, -ENOBUFS:
+ * the connection is new, and `conns` has no memory. For other kinds as state_eval() without looking
+ * at conn.
  */
 struct state_conn {
+	struct state_conns *conns;
 	uint64_t conn;
 	bool (*alive)(void *ctx, uint64_t conn);
 	void *ctx;

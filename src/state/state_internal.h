@@ -37,7 +37,7 @@ struct state {
 			bool used;
 		} last;
 		struct {
-			struct connlimit *conns;
+			struct connlimit conns;
 			uint32_t count;
 			bool over;
 		} connlimit;

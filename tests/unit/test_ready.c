@@ -284,6 +284,51 @@ static void kept(void **state)
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
+/* A packet of UDP whose addresses and ports tell it from all others. */
+static void udp_packet(struct packet *p, uint32_t k)
+{
+	*p = (struct packet){0};
+	ip4_begin(p, 17, 0, NULL, 0);
+	put_udp(p, 8);
+	p->b[12] = 10;
+	p->b[16] = 11;
+	memcpy(p->b + 13, &k, 3);
+	memcpy(p->b + 17, &k, 3);
+	if (k % 9)
+		memcpy(p->b + 20, &(uint16_t){(uint16_t)k}, 2);
+	ip4_end(p);
+}
+
+/* The n-th burst of such packets, a millisecond apart. */
+static void burst_fill(struct tamis_burst *b, uint32_t n)
+{
+	static struct packet packets[BURST];
+
+	tamis_burst_clear(b);
+	for (uint32_t i = 0; i < BURST; i++) {
+		uint32_t k = n * BURST + i;
+		struct packet *p = &packets[i];
+		struct tamis_packet in;
+
+		udp_packet(p, k);
+		in = (struct tamis_packet){.data = p->b,
+					   .caplen = p->n,
+					   .len = p->n,
+					   .time = second + (uint64_t)k * 1000000,
+					   .link = TAMIS_LINK_RAW};
+		assert_true(tamis_burst_add(b, &in) >= 0);
+	}
+}
+
+static void load(struct tamis *t, const char *text)
+{
+	char *messages;
+
+	if (tamis_load_text(t, "rules", text, strlen(text), NULL, NULL, &messages))
+		fail_msg("%s", messages);
+	free(messages);
+}
+
 static const char rules[] =
 	"table ip t {\n"
 	"	set seen { type ipv4_addr; flags dynamic, timeout; timeout 1m; counter; }\n"
@@ -302,38 +347,15 @@ static const char rules[] =
 /* Bursts through a whole ruleset: what rules add was ready, each time. */
 static void through_rules(void **state)
 {
-	static struct packet packets[BURST];
 	struct tamis *t;
 	struct tamis_burst *b;
-	char *messages;
 	unsigned sets = 0;
 
 	assert_int_equal(tamis_new(NULL, &t), 0);
-	if (tamis_load_text(t, "rules", rules, strlen(rules), NULL, NULL, &messages))
-		fail_msg("%s", messages);
+	load(t, rules);
 	assert_int_equal(tamis_burst_new(t, &b), 0);
 	for (uint32_t n = 0; n < N / BURST; n++) {
-		tamis_burst_clear(b);
-		for (uint32_t i = 0; i < BURST; i++) {
-			uint32_t k = n * BURST + i;
-			struct packet *p = &packets[i];
-			*p = (struct packet){0};
-			ip4_begin(p, 17, 0, NULL, 0);
-			put_udp(p, 8);
-			p->b[12] = 10;
-			p->b[16] = 11;
-			memcpy(p->b + 13, &k, 3);
-			memcpy(p->b + 17, &k, 3);
-			if (k % 9)
-				memcpy(p->b + 20, &(uint16_t){(uint16_t)k}, 2);
-			ip4_end(p);
-			struct tamis_packet in = {.data = p->b,
-						  .caplen = p->n,
-						  .len = p->n,
-						  .time = second + (uint64_t)k * 1000000,
-						  .link = TAMIS_LINK_RAW};
-			assert_true(tamis_burst_add(b, &in) >= 0);
-		}
+		burst_fill(b, n);
 		assert_int_equal(tamis_burst_run(b), 0);
 	}
 	const struct list *timed = model_timed_sets(t->model);
@@ -347,12 +369,97 @@ static void through_rules(void **state)
 	tamis_free(t);
 }
 
+/* Runs what is in b, and every allocation meanwhile fails. */
+static void run_tight(struct tamis *t, struct tamis_burst *b, bool alone)
+{
+	struct eval_input in = {.root = compile_root(t->compile),
+				.burst = &b->b,
+				.mask = UINT64_MAX,
+				.path = b->path,
+				.ct = t->ct,
+				.alone = alone};
+
+	memset(b->path, EVAL_PATH_FORWARD, sizeof(b->path));
+	burst_parse(&b->b);
+	memory_arm(0, true);
+	eval_run(t->eval, &in, &b->result);
+	memory_disarm();
+}
+
+static uint64_t accepted(const struct tamis_burst *b)
+{
+	return (uint64_t)__builtin_popcountll(b->result.accepted);
+}
+
+/* `ct count`: of rules, of elements that packets add, of elements that they only meet. */
+static void connections(void **state)
+{
+	enum { FLOWS = 40 * BURST };
+	static const char tracked[] = "table ip t {\n"
+				      "	chain c { type filter hook prerouting priority 0;\n"
+				      "		ct state new\n"
+				      "	}\n"
+				      "}\n";
+	static const char counts[] = "table ip t {\n"
+				     "	set each { type ipv4_addr; flags dynamic; }\n"
+				     "	set many { type inet_service; ct count over 1000000;\n"
+				     "		elements = { 5353 ct count over 1000000 }; }\n"
+				     "	chain c {\n"
+				     "		ct count over 1000 drop\n"
+				     "		add @each { ip saddr ct count over 2 } drop\n"
+				     "		udp sport @many counter\n"
+				     "		udp sport { 5353 ct count over 3 } drop\n"
+				     "	}\n"
+				     "}\n";
+	struct tamis *t;
+	struct tamis_burst *b;
+	uint64_t passed = 0;
+
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	load(t, tracked);
+	assert_int_equal(tamis_burst_new(t, &b), 0);
+	for (uint32_t n = 0; n < FLOWS / BURST; n++) {
+		burst_fill(b, n);
+		assert_int_equal(tamis_burst_run(b), 0);
+		assert_int_equal(accepted(b), BURST);
+	}
+	load(t, counts);
+	for (uint32_t n = 0; n < FLOWS / BURST; n++) {
+		burst_fill(b, n);
+		assert_int_equal(eval_provide(t->eval, compile_root(t->compile)), 0);
+		run_tight(t, b, false);
+		assert_false(memory.hit);
+		passed += accepted(b);
+	}
+	assert_int_equal(eval_stats_of(t->eval)->unready, 0);
+	/* 1,000 connections, and of those from port 0 three. */
+	assert_int_equal(passed, 1000 - ((1000 + 8) / 9 - 3));
+
+	/* Nothing was made ready: packets are told, and it is counted. */
+	load(t, "insert rule ip t c ct count over 2000000 drop");
+	for (uint32_t n = 0; n < 20; n++) {
+		burst_fill(b, n);
+		run_tight(t, b, false);
+	}
+	passed = eval_stats_of(t->eval)->unready;
+	assert_in_range(passed, 1, 20 * BURST);
+	assert_false(memory.hit);
+	/* One thread makes memory after all, or says that there is none. */
+	burst_fill(b, 20);
+	run_tight(t, b, true);
+	assert_true(memory.hit);
+	assert_true(eval_stats_of(t->eval)->unready > passed);
+	assert_true(eval_stats_of(t->eval)->no_memory > 0);
+	tamis_burst_free(b);
+	tamis_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_memory),	 cmocka_unit_test(control_too),
 		cmocka_unit_test(not_provided),	 cmocka_unit_test(kept),
-		cmocka_unit_test(through_rules),
+		cmocka_unit_test(through_rules), cmocka_unit_test(connections),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

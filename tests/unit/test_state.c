@@ -176,6 +176,7 @@ static void last(void **state)
 }
 
 struct conns {
+	struct state_conns memory;
 	bool dead[1024];
 };
 
@@ -186,7 +187,9 @@ static bool alive(void *ctx, uint64_t conn)
 
 static int see(struct state *st, struct conns *c, uint64_t id)
 {
-	struct state_conn conn = {id, alive, c};
+	struct state_conn conn = {&c->memory, id, alive, c};
+
+	assert_int_equal(state_conns_provide(&c->memory, 1), 0);
 	return state_eval_conn(st, 100, 0, &conn);
 }
 
@@ -225,6 +228,98 @@ static void connlimit(void **state)
 	assert_int_equal(v.connlimit.connections, 1);
 	state_free(under);
 	state_free(over);
+	state_conns_provide(&c.memory, 0);
+}
+
+/* What the walk meets first stands in front. */
+struct naive_conns {
+	uint64_t id[4096];
+	unsigned n;
+};
+
+static void naive_see(struct naive_conns *c, const struct conns *world, uint64_t id)
+{
+	unsigned looks = MIN(c->n, 256U);
+
+	for (unsigned dead = 0; looks && dead < 8; looks--) {
+		uint64_t first = c->id[0];
+
+		memmove(c->id, c->id + 1, --c->n * sizeof(c->id[0]));
+		if (world->dead[first % 1024])
+			dead++;
+		else
+			c->id[c->n++] = first;
+	}
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->id[i] == id)
+			return;
+	c->id[c->n++] = id;
+}
+
+static bool alive_somewhere(void *ctx, uint64_t conn)
+{
+	return !((struct conns *)ctx)->dead[conn % 1024];
+}
+
+/* Connections that come and go at random, two states that share memory, beside the plain list. */
+static void connlimit_random(void **state)
+{
+	static struct naive_conns naive[2];
+	struct conns c = {0};
+	struct state_info info = {.kind = STATE_CONNLIMIT, .connlimit = {.count = 300}}, v;
+	struct state *st[2] = {make(info, 0), make(info, 0)};
+	uint64_t random = 77;
+
+	memset(naive, 0, sizeof(naive));
+	for (unsigned step = 0; step < 60000; step++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		unsigned k = random >> 40 & 1;
+		/* Numbers that are close together, and that differ in their high bits alone. */
+		uint64_t id = (random >> 42 & 1023) << (random >> 41 & 1 ? 54 : 0);
+		struct state_conn conn = {&c.memory, id, alive_somewhere, &c};
+
+		c.dead[random >> 20 & 1023] = step / 10000 % 2;
+		assert_int_equal(state_conns_provide(&c.memory, 1), 0);
+		naive_see(&naive[k], &c, id);
+		assert_int_equal(state_eval_conn(st[k], 1, 0, &conn), naive[k].n <= 300);
+		state_read(st[k], 0, &v);
+		assert_int_equal(v.connlimit.connections, naive[k].n);
+	}
+	state_free(st[0]);
+	state_free(st[1]);
+	state_conns_provide(&c.memory, 0);
+	assert_int_equal(c.memory.n, 0);
+}
+
+/* A packet asks for no memory: it takes what is ready, and gives back what it found dead. */
+static void connlimit_ready(void **state)
+{
+	struct conns c = {0};
+	struct state_info info = {.kind = STATE_CONNLIMIT, .connlimit = {.count = 5}}, v;
+	struct state *st = make(info, 0);
+	struct state_conn conn = {&c.memory, 0, alive, &c};
+
+	assert_int_equal(state_conns_provide(&c.memory, 4), 0);
+	assert_int_equal(c.memory.n, 4);
+	for (; conn.conn < 4; conn.conn++)
+		assert_int_equal(state_eval_conn(st, 1, 0, &conn), 1);
+	assert_int_equal(c.memory.n, 0);
+	assert_int_equal(state_eval_conn(st, 1, 0, &conn), -ENOBUFS);
+	state_read(st, 0, &v);
+	assert_int_equal(v.connlimit.connections, 4);
+	conn.conn = 2; /* needs none */
+	assert_int_equal(state_eval_conn(st, 1, 0, &conn), 1);
+	c.dead[0] = c.dead[1] = c.dead[3] = true;
+	conn.conn = 4;
+	assert_int_equal(state_eval_conn(st, 1, 0, &conn), 1);
+	assert_int_equal(c.memory.n, 2);
+	state_read(st, 0, &v);
+	assert_int_equal(v.connlimit.connections, 2);
+	assert_int_equal(state_conns_provide(&c.memory, 1), 0);
+	assert_int_equal(c.memory.n, 2); /* twice what is wanted may stay */
+	assert_int_equal(state_conns_provide(&c.memory, 0), 0);
+	assert_int_equal(c.memory.n, 0);
+	state_free(st);
 }
 
 static void lists(void **state)
@@ -285,7 +380,9 @@ static void carried(void **state)
 		{.kind = STATE_CONNLIMIT, .connlimit = {.count = 2}},
 	};
 	struct state_info other[ARRAY_SIZE(infos)], a, b;
+	struct state_conns memory = {0};
 
+	assert_int_equal(state_conns_provide(&memory, 1000), 0);
 	_Static_assert(ARRAY_SIZE(infos) == STATE_KINDS_N, "all kinds");
 	memcpy(other, infos, sizeof(infos));
 	other[1].quota.bytes = 99;
@@ -299,7 +396,8 @@ static void carried(void **state)
 		assert_int_equal(state_new(&other[k], 50, &fresh), 0);
 		assert_int_equal(state_new(&other[k], 50, &changed), 0);
 		for (uint64_t i = 0; i < 3; i++)
-			state_eval_conn(was, 40, 10 + i, &(struct state_conn){i, never_dead, NULL});
+			state_eval_conn(was, 40, 10 + i,
+					&(struct state_conn){&memory, i, never_dead, NULL});
 		assert_int_equal(state_carry(is, was), 0);
 		assert_int_equal(state_carry(changed, was), 0);
 		state_read(is, 60, &a);
@@ -311,7 +409,7 @@ static void carried(void **state)
 			assert_memory_equal(&a, &b, sizeof(a));
 		}
 		for (uint64_t i = 0; i < 40; i++) {
-			struct state_conn conn = {i / 8, never_dead, NULL};
+			struct state_conn conn = {&memory, i / 8, never_dead, NULL};
 			assert_int_equal(state_eval_conn(is, 20, 60 + i * 30, &conn),
 					 state_eval_conn(was, 20, 60 + i * 30, &conn));
 			if (k == STATE_QUOTA || k == STATE_LIMIT || k == STATE_CONNLIMIT)
@@ -323,6 +421,7 @@ static void carried(void **state)
 		state_free(fresh);
 		state_free(changed);
 	}
+	state_conns_provide(&memory, 0);
 	struct state *limit, *quota;
 	assert_int_equal(state_new(&infos[2], 0, &limit), 0);
 	assert_int_equal(state_new(&infos[1], 0, &quota), 0);
@@ -402,6 +501,8 @@ int main(void)
 		cmocka_unit_test(limit_rate_holds),
 		cmocka_unit_test(last),
 		cmocka_unit_test(connlimit),
+		cmocka_unit_test(connlimit_random),
+		cmocka_unit_test(connlimit_ready),
 		cmocka_unit_test(lists),
 		cmocka_unit_test(carried),
 		cmocka_unit_test(shared_by_workers),
