@@ -190,6 +190,17 @@ static inline unsigned second_of(uint64_t at, unsigned n_buckets)
 	return ((uint32_t)(at & 0xffff) * n_buckets) >> 16;
 }
 
+/* The buckets of a place, in the segment of an entry. */
+static inline const struct hash_bucket *entry_home(uint64_t entry, uint64_t at)
+{
+	return &entry_segment(entry)->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))];
+}
+
+static inline const struct hash_bucket *entry_second(uint64_t entry, uint64_t at)
+{
+	return &entry_segment(entry)->bucket[second_of(at, (unsigned)(entry >> ENTRY_SHIFT))];
+}
+
 static inline uint8_t *segment_keys(const struct hash_segment *seg)
 {
 	return (uint8_t *)&seg->bucket[seg->n_buckets];

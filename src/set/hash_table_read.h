@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hash_table_read: the read side, written once; each variant includes it with its own PLACE() and
- * COMPARE() and is compiled for its own CPU. Order and safety: see hash_table.h, A to C.
+ * COMPARE(), and PLACES() and MATCHES() if it has better ones, and is compiled for its own CPU.
+ * Order and safety: see hash_table.h, A to C.
+ *
+ * A burst goes through short loops, each over all keys and with nothing in it that depends on what
+ * the last turn found: hashes, directory, addresses, fetches, comparisons. So compilers make
+ * vectors of them, the CPU has many turns under way, and all lines are on their way at a time.
  */
 #include "set/hash_table_internal.h"
 
@@ -49,93 +54,181 @@ static inline void fetch_cells(const struct hash_table *t, const struct hash_seg
 	}
 }
 
-static inline const struct hash_bucket *fetch_bucket(uint64_t entry, uint64_t at, bool cells)
-{
-	struct hash_segment *seg = entry_segment(entry);
-	const struct hash_bucket *home =
-		&seg->bucket[home_of(at, (unsigned)(entry >> ENTRY_SHIFT))];
+enum { BURST = 64, PAD = 4 };
 
-	__builtin_prefetch(home);
-	if (cells)
-		__builtin_prefetch(seg);
-	return home;
+/* The keys that are asked for, one behind the other, and what is known of them. */
+struct burst {
+	const struct hash_table *t;
+	const uint8_t *keys;
+	size_t stride;
+	const uint64_t *now;
+	struct set_elem **hit;
+	unsigned n, shift;
+	uint8_t nth[BURST + PAD]; /* which one of the caller's it is */
+	uint32_t tag[BURST] __attribute__((aligned(64)));
+	uint64_t at[BURST] __attribute__((aligned(64)));
+	uint64_t entry[BURST] __attribute__((aligned(64)));
+	const struct hash_bucket *bucket[BURST] __attribute__((aligned(64)));
+	/* Of the bucket: */
+	uint32_t head[BURST] __attribute__((aligned(64)));
+	uint16_t same[BURST] __attribute__((aligned(64))); /* slots with the tag */
+};
+
+static inline const uint8_t *key_of(const struct burst *b, unsigned j)
+{
+	return b->keys + b->nth[j] * b->stride;
+}
+
+/* Slots that may hold the key. */
+static inline uint32_t slots_of(const struct burst *b, unsigned j)
+{
+	return b->same[j] & b->head[j] >> b->shift & VIEW_BITS;
+}
+
+#ifndef PLACES
+/* Place and tag of all keys, which have 4 bytes: the tag is the key. */
+static inline void places(struct burst *b, const struct hash_key *k)
+{
+	for (unsigned j = 0; j < b->n; j++) {
+		memcpy(&b->tag[j], key_of(b, j), sizeof(b->tag[j]));
+		b->at[j] = PLACE(k, key_of(b, j), 4).at;
+	}
+}
+#define PLACES places
+#endif
+
+#ifndef MATCHES
+/* The keys that have such slots; *overflowed: those of whose bucket the head says so. */
+static inline uint64_t matches(const struct burst *b, uint64_t *overflowed)
+{
+	uint64_t found = 0;
+
+	for (unsigned j = 0; j < b->n; j++) {
+		found |= (uint64_t)(slots_of(b, j) != 0) << j;
+		*overflowed |= (uint64_t)(b->head[j] >> 15 & 1) << j;
+	}
+	return found;
+}
+#define MATCHES matches
+#endif
+
+static inline void look_at(struct burst *b, unsigned j)
+{
+	b->head[j] = LOAD_ACQUIRE(&b->bucket[j]->head);
+	b->same[j] = (uint16_t)COMPARE(b->bucket[j], b->tag[j]);
+}
+
+/* Of keys that have slots: those that are there. */
+static inline uint64_t accepted(const struct burst *b, uint64_t keys)
+{
+	uint64_t found = 0;
+
+	for (uint64_t rest = keys; rest; rest &= rest - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(rest);
+		const struct hash_segment *seg = entry_segment(b->entry[j]);
+		fetch_cells(b->t, seg,
+			    (unsigned)(b->bucket[j] - seg->bucket) * SLOTS +
+				    (unsigned)__builtin_ctz(slots_of(b, j)));
+	}
+	for (; keys; keys &= keys - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(keys), i = b->nth[j];
+		const struct hash_segment *seg = entry_segment(b->entry[j]);
+		if (accept_any(b->t, seg, (unsigned)(b->bucket[j] - seg->bucket), slots_of(b, j),
+			       b->tag[j], key_of(b, j), &b->now[i], b->hit ? &b->hit[i] : NULL))
+			found |= 1ULL << j;
+	}
+	return found;
+}
+
+/* The same where the tag is the key and there are no columns: all of them. */
+static inline uint64_t accepted_plain(const struct burst *b, uint64_t keys)
+{
+	for (uint64_t rest = b->hit ? keys : 0; rest; rest &= rest - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(rest);
+		b->hit[b->nth[j]] = elem_of_key(b->t, NULL, 0, b->tag[j]);
+	}
+	return keys;
+}
+
+/* Of the keys that are left: those in their second bucket. */
+static inline uint64_t find_second(struct burst *b, uint64_t keys, bool plain)
+{
+	uint64_t found = 0;
+
+	for (uint64_t rest = keys; rest; rest &= rest - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(rest);
+		b->bucket[j] = entry_second(b->entry[j], b->at[j]);
+		__builtin_prefetch(b->bucket[j]);
+	}
+	for (uint64_t rest = keys; rest; rest &= rest - 1) {
+		unsigned j = (unsigned)__builtin_ctzll(rest);
+		look_at(b, j);
+		found |= (uint64_t)(slots_of(b, j) != 0) << j;
+	}
+	return plain ? accepted_plain(b, found) : accepted(b, found);
+}
+
+/* `plain`: keys have 4 bytes, and no segment has columns. */
+static inline __attribute__((always_inline)) uint64_t find_burst(struct burst *b, bool plain)
+{
+	const struct hash_table *t = b->t;
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	const unsigned n = b->n;
+	uint64_t found, left = 0;
+
+	b->shift = LOAD_ACQUIRE(&t->read_shift);
+	if (plain)
+		PLACES(b, &root->key);
+	for (unsigned j = 0; !plain && j < n; j++) {
+		struct hash_place p = PLACE(&root->key, key_of(b, j), t->key_len);
+		b->at[j] = p.at;
+		b->tag[j] = p.tag;
+	}
+	for (unsigned j = 0; j < n; j++)
+		b->entry[j] = entry_load(root, b->at[j]);
+	for (unsigned j = 0; j < n; j++)
+		b->bucket[j] = entry_home(b->entry[j], b->at[j]);
+	for (unsigned j = 0; j < n; j++) {
+		__builtin_prefetch(b->bucket[j]);
+		if (!plain)
+			__builtin_prefetch(entry_segment(b->entry[j]));
+	}
+	for (unsigned j = 0; j < n; j++)
+		look_at(b, j);
+	found = MATCHES(b, &left);
+	found = plain ? accepted_plain(b, found) : accepted(b, found);
+	left &= ~found;
+	return left ? found | find_second(b, left, plain) : found;
 }
 
 static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 		       uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {
-	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
-	unsigned shift = LOAD_ACQUIRE(&t->read_shift), len = t->key_len;
-	struct hash_place place[64];
-	uint64_t entry[64], parts = 0, more = 0, found = 0, check = 0;
-	const struct hash_bucket *home[64];
-	uint32_t slots[64];
-	bool cells = t->key_size || LOAD(&t->columns);
+	bool plain = t->key_len == 4 && !LOAD(&t->columns);
+	uint64_t found, out = 0;
+	struct burst b;
 
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		place[i] = PLACE(&root->key, keys + i * stride, len);
-		__builtin_prefetch(&root->entry[entry_index(root, place[i].at)]);
-	}
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		entry[i] = LOAD_ACQUIRE(&root->entry[entry_index(root, place[i].at)]);
-		if (entry[i] & ENTRY_PART) {
-			__builtin_prefetch(part_entry(root, entry[i], place[i].at));
-			parts |= 1ULL << i;
-		} else {
-			home[i] = fetch_bucket(entry[i], place[i].at, cells);
-		}
-	}
-	for (; parts; parts &= parts - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(parts);
-		entry[i] = LOAD_ACQUIRE(part_entry(root, entry[i], place[i].at));
-		home[i] = fetch_bucket(entry[i], place[i].at, cells);
-	}
-	for (uint64_t rest = mask; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		uint32_t head = LOAD_ACQUIRE(&home[i]->head);
-		uint32_t m = COMPARE(home[i], place[i].tag) & head >> shift & VIEW_BITS;
-		/* Columns made by now: an element that has cells says so before it shows. */
-		bool simple = !t->key_size && !LOAD(&t->columns);
-		slots[i] = m;
-		more |= (uint64_t)(head >> 15 & 1) << i;
-		if (m && simple) {
-			found |= 1ULL << i;
-			if (hit)
-				hit[i] = elem_of_key(t, entry_segment(entry[i]), 0, place[i].tag);
-		} else if (m) {
-			struct hash_segment *seg = entry_segment(entry[i]);
-			unsigned b = (unsigned)(home[i] - seg->bucket);
-			check |= 1ULL << i;
-			fetch_cells(t, seg, b * SLOTS + (unsigned)__builtin_ctz(m));
-		}
-	}
-	for (uint64_t rest = check; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		unsigned b = home_of(place[i].at, entry[i] >> ENTRY_SHIFT);
-		if (accept_any(t, entry_segment(entry[i]), b, slots[i], place[i].tag,
-			       keys + i * stride, &now[i], hit ? &hit[i] : NULL))
-			found |= 1ULL << i;
-	}
-	more &= ~found;
-	for (uint64_t rest = more; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		__builtin_prefetch(
-			&entry_segment(entry[i])
-				 ->bucket[second_of(place[i].at, entry[i] >> ENTRY_SHIFT)]);
-	}
-	for (uint64_t rest = more; rest; rest &= rest - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(rest);
-		struct hash_segment *seg = entry_segment(entry[i]);
-		unsigned b = second_of(place[i].at, entry[i] >> ENTRY_SHIFT);
-		uint32_t head = LOAD_ACQUIRE(&seg->bucket[b].head);
-		uint32_t m = COMPARE(&seg->bucket[b], place[i].tag) & head >> shift & VIEW_BITS;
-		if (m && accept_any(t, seg, b, m, place[i].tag, keys + i * stride, &now[i],
-				    hit ? &hit[i] : NULL))
-			found |= 1ULL << i;
-	}
-	return found;
+	if (!mask)
+		return 0;
+	b.t = t;
+	b.keys = keys;
+	b.stride = stride;
+	b.now = now;
+	b.hit = hit;
+	b.n = 0;
+	for (uint64_t rest = mask; rest; rest &= rest - 1)
+		b.nth[b.n++] = (uint8_t)__builtin_ctzll(rest);
+	for (unsigned p = 0; p < PAD; p++)
+		b.nth[b.n + p] = b.nth[0];
+	found = plain ? find_burst(&b, true) : find_burst(&b, false);
+	/* Columns made by now: an element that has cells says so before it shows. */
+	if (plain && LOAD(&t->columns))
+		found = find_burst(&b, false);
+	if (!(mask & (mask + 1)))
+		return found;
+	for (; found; found &= found - 1)
+		out |= 1ULL << b.nth[__builtin_ctzll(found)];
+	return out;
 }
 
 static struct hash_place place_of(const struct hash_key *k, const uint8_t *key, unsigned len)
