@@ -149,7 +149,7 @@ int devices_take(struct arena *a, struct expr_list *l, const struct expr_list *w
 typedef int (*expr_fn)(void *arg, struct expr *e, const struct stmt *s);
 int stmts_visit(struct stmt *first, expr_fn fn, void *arg);
 /* A rule of the transaction writes to the set. */
-int set_written(struct apply *a, struct model_set *s);
+int set_written(struct apply *a, struct model_set *s, struct loc loc);
 /* True if both declare the same kind of set: types and flags; size and times may differ. */
 bool set_decl_same(const struct set_decl *a, const struct set_decl *b);
 int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg);

@@ -127,7 +127,7 @@ static int written_visit(void *arg, struct expr *e, const struct stmt *s)
 	struct apply *a = arg;
 
 	if (e->kind == EX_SETREF && s && s->kind == ST_SET && e->setref.set)
-		return set_written(a, e->setref.set);
+		return set_written(a, e->setref.set, s->loc);
 	if (e->kind != EX_VERDICT || !e->verdict.body)
 		return 0;
 	for (uint32_t i = 0; i < e->verdict.body->n; i++) {

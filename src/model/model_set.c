@@ -131,13 +131,30 @@ static int set_change_decl(struct apply *a, struct model_set *s, const struct se
 	return 0;
 }
 
+/*
+ * Whether the kernel, which did not know that rules would write to the set, chose a structure for
+ * it that they cannot: its hash of a fixed size, or its bitmap.
+ */
+static bool is_fixed(const struct model_set *s)
+{
+	const struct set_decl *d = &s->decl;
+
+	return !s->fresh && !s->foreign && !(d->flags & (SETF_DYNAMIC | SETF_TIMEOUT)) &&
+	       !d->timeout &&
+	       (d->size ||
+		(set_key_len(s->set) <= 2 && !(d->flags & (SETF_MAP | SETF_OBJECT)) && !d->stmts));
+}
+
 /* A rule writes to the set: the kernel gives it a size if it has none. */
-int set_written(struct apply *a, struct model_set *s)
+int set_written(struct apply *a, struct model_set *s, struct loc loc)
 {
 	enum { WRITTEN_SIZE = 65535 };
 	struct set_decl d = s->decl;
 
-	d.flags |= SETF_DYNAMIC;
+	if (is_fixed(s))
+		return fail_errno(a, loc, -EOPNOTSUPP);
+	if (s->fresh)
+		d.flags |= SETF_DYNAMIC;
 	if (!d.size)
 		d.size = WRITTEN_SIZE;
 	return set_change_decl(a, s, &d);

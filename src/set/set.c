@@ -471,7 +471,7 @@ int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns,
 	uint32_t most = s->desc.size ? MIN(s->desc.size, (uint32_t)SET_UPDATES_MAX)
 				     : (uint32_t)SET_UPDATES_MAX;
 
-	if (!s->store.table)
+	if (s->desc.interval)
 		return 0;
 	if (!template)
 		template = s->desc.ext_ctx;
@@ -490,12 +490,15 @@ int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns,
 
 int set_provide(struct set *s)
 {
-	return s->updates ? hash_set_provide(s) : 0;
+	int err = s->updates && s->ops == &bitmap_set_ops && !s->open ? set_become_hash(s) : 0;
+
+	return !err && s->updates && s->ops == &hash_set_ops ? hash_set_provide(s) : err;
 }
 
 bool set_wants(const struct set *s)
 {
-	return __atomic_load_n(&s->updates, __ATOMIC_RELAXED) && hash_set_wants(s);
+	return __atomic_load_n(&s->updates, __ATOMIC_RELAXED) &&
+	       (s->ops == &bitmap_set_ops ? !s->open : hash_set_wants(s));
 }
 
 int set_remove(struct set *s, const void *key, uint64_t now)

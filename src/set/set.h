@@ -213,7 +213,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
  * build it anew; both are counted (`unready`), and the packet's change is not made. One thread
  * alone (without rcu) makes memory then after all. set_provide() costs what has come since the last
  * call; set_wants(), from any thread, says that there is something for it to do. 0 or -ENOMEM: then
- * less than that is ready. Sets of other kinds than "hash" make memory as it is wanted.
+ * less than that is ready. Both make a "hash" of a "bitmap", once no transaction is open: handles of
+ * its elements are others then.
  */
 enum { SET_UPDATES_MAX = 1024 };
 int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n);

@@ -292,6 +292,9 @@ void hash_set_settle(struct set *s, const uint8_t *key);
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
 			       uint64_t expires, uint32_t fold);
 
+/* kind.c: of a bitmap, outside of a transaction. 0 or -ENOMEM. */
+int set_become_hash(struct set *s);
+
 /* set.c: frees a view, of which the head is the first member. */
 void set_view_free(struct rcu_head *view);
 

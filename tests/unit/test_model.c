@@ -17,6 +17,7 @@ static const char base[] =
 	"	set s { type ipv4_addr; flags interval; elements = { 1.2.3.4, 10.0.0.0/8 }; }\n"
 	"	set d { type ipv4_addr; size 2; elements = { 1.2.3.4, 1.2.3.5 }; }\n"
 	"	set e { type ipv4_addr; timeout 1h; elements = { 1.2.3.4, 1.2.3.5 }; }\n"
+	"	set ports { type inet_service; }\n"
 	"	set am { type ipv4_addr; flags interval; auto-merge; elements = { 1.2.3.0/24, "
 	"1.2.4.0/24 }; }\n"
 	"	map m { type ipv4_addr : verdict; elements = { 1.1.1.1 : jump x }; }\n"
@@ -108,11 +109,11 @@ static const struct command_case cases[] = {
 	{"insert rule ip t x position 77 accept", "position 77", MISSING},
 	{"replace rule ip t x handle 77 accept", "77", MISSING},
 	{"delete rule ip t x handle 99", "99", MISSING},
-	{"delete rule ip t y handle 14", "14", MISSING},
-	{"delete rule ip t x handle 14", "", NULL},
+	{"delete rule ip t y handle 15", "15", MISSING},
+	{"delete rule ip t x handle 15", "", NULL},
 	{"destroy rule ip t x handle 99", "", NULL},
 	{"delete rule ip t nope handle 99", "nope", MISSING},
-	{"delete rule ip t x handle 14; delete rule ip t x handle 14", "14", MISSING},
+	{"delete rule ip t x handle 15; delete rule ip t x handle 15", "15", MISSING},
 	{"add rule ip t x jump x", NULL, LINKS},
 	{"add rule ip t z jump x; add rule ip t x jump z", NULL, LINKS},
 	{"add rule ip t x goto z; add rule ip t z ip saddr vmap @m", NULL, LINKS},
@@ -141,6 +142,16 @@ static const struct command_case cases[] = {
 	 "ip t c { 2.2.2.2 }",
 	 "2.2.2.2", FULL},
 	{"flush chain ip t y; delete set ip t s; add set ip t s { type ipv6_addr; }", "", NULL},
+	/* Sets that rules cannot write to, as the kernel chose their structure before. */
+	{"add rule ip t x add @d { ip saddr } accept", "add @d { ip saddr }", UNABLE},
+	{"add rule ip t x add @ports { tcp dport }", "add @ports { tcp dport }", UNABLE},
+	{"add rule ip t x jump { delete @ports { tcp dport }; }", "delete @ports { tcp dport }",
+	 UNABLE},
+	{"delete set ip t ports; add set ip t ports { type inet_service; }; add rule ip t x add "
+	 "@ports { tcp dport }",
+	 "", NULL},
+	{"add rule ip t x update @mm { ip saddr : tcp dport }", "", NULL},
+	{"add rule ip t x add @e { ip saddr }", "", NULL},
 	/* elements */
 	{"add element ip t s { 10.1.1.1 }", "10.1.1.1",
 	 "interval overlaps with an existing one: 10.0.0.0/8"},
@@ -508,9 +519,9 @@ static void expired_elements_hold_nothing(void **state)
 static void json_lists_chains_before_sets_and_rules_last(void **state)
 {
 	static const char *const kinds[] = {
-		"metainfo", "table", "chain", "chain", "chain", "counter", "counter",
-		"quota",    "set",   "set",   "set",   "set",	"map",	   "map",
-		"map",	    "rule",  "rule",  "rule",  "rule",	"rule",	   "rule"};
+		"metainfo", "table", "chain", "chain", "chain", "counter", "counter", "quota",
+		"set",	    "set",   "set",   "set",   "set",	"map",	   "map",     "map",
+		"rule",	    "rule",  "rule",  "rule",  "rule",	"rule"};
 	struct fixture f;
 
 	assert_int_equal(fixture_init(&f), 0);

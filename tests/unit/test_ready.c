@@ -282,6 +282,81 @@ static void kept(void **state)
 	unmake(&w);
 }
 
+/* A bitmap becomes a hash before packets add to it, with all that is in it. */
+static void bitmaps(void **state)
+{
+	for (uint8_t len = 1; len <= 2; len++) {
+		struct set_desc d = {.n_fields = 1,
+				     .field_len = {len},
+				     .size = 20000,
+				     .ext_size = eight_bytes,
+				     .ext_init = eight_init};
+		struct kind k = {.len = len};
+		struct world w = {.k = &k, .now = second};
+		struct set_item all = {.catchall = true, .comment = "all"};
+		struct set_view v;
+		uint32_t most = len == 1 ? 256 : 20000;
+
+		assert_int_equal(set_new(&d, &w.s), 0);
+		assert_string_equal(set_kind_name(w.s), "bitmap");
+		for (uint32_t i = 0; i < most / 2; i++) {
+			uint8_t key[2] = {(uint8_t)i, (uint8_t)(i >> 8)};
+			struct set_item item = {.lo = key, .comment = i % 3 ? NULL : "one"};
+			assert_int_equal(set_add(w.s, &item, 0, 0, NULL), 0);
+		}
+		/* Within a transaction it waits for its end. */
+		assert_int_equal(set_begin(w.s), 0);
+		assert_int_equal(set_add(w.s, &all, 0, 0, NULL), 0);
+		assert_int_equal(set_expect_updates(w.s, NULL, 0, BURST), 0);
+		assert_false(set_wants(w.s));
+		assert_string_equal(set_kind_name(w.s), "bitmap");
+		assert_int_equal(set_commit(w.s, 0), 0);
+		assert_true(set_wants(w.s));
+		memory_arm(1, true);
+		assert_int_equal(set_provide(w.s), -ENOMEM);
+		memory_disarm();
+		assert_int_equal(set_count(w.s, 0), most / 2 + 1);
+		assert_int_equal(set_provide(w.s), 0);
+		assert_false(set_wants(w.s));
+		assert_string_equal(set_kind_name(w.s), "hash");
+
+		assert_int_equal(set_count(w.s, 0), most / 2 + 1);
+		assert_int_equal(set_get(w.s, NULL, NULL, 0, &v), 0);
+		assert_string_equal(v.comment, "all");
+		memory_arm(0, true);
+		for (uint32_t i = 0; i < most; i++) {
+			if (i == most / 2)
+				provide(&w);
+			assert_int_equal(add(&w, i), i >= most / 2);
+			if (i % BURST == BURST - 1)
+				provide(&w);
+		}
+		memory_disarm();
+		assert_false(memory.hit);
+		assert_int_equal(set_stats_of(w.s)->unready, 0);
+		assert_int_equal(set_count(w.s, 0), most + 1);
+		for (uint32_t i = 0; i < most; i++) {
+			uint8_t key[2] = {(uint8_t)i, (uint8_t)(i >> 8)};
+			assert_int_equal(set_get(w.s, key, NULL, 0, &v), 0);
+			assert_true((v.comment != NULL) == (i < most / 2 && i % 3 == 0));
+		}
+		unmake(&w);
+	}
+	/* One whose elements have states cannot: it goes on as it was. */
+	struct set_desc d = {
+		.n_fields = 1, .field_len = {2}, .ext_size = eight_bytes, .ext_init = eight_init};
+	struct set_item item = {.lo = "ab", .template = "x"};
+	struct set *s;
+
+	assert_int_equal(set_new(&d, &s), 0);
+	assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
+	assert_int_equal(set_expect_updates(s, NULL, 0, BURST), 0);
+	assert_string_equal(set_kind_name(s), "bitmap");
+	assert_false(set_wants(s));
+	assert_non_null(set_find(s, "ab", NULL, 0));
+	set_free(s);
+}
+
 /* --- rules ---------------------------------------------------------------------------------- */
 
 /* A packet of UDP whose addresses and ports tell it from all others. */
@@ -334,40 +409,19 @@ static const char rules[] =
 	"	set seen { type ipv4_addr; flags dynamic, timeout; timeout 1m; counter; }\n"
 	"	map last { type ipv4_addr . inet_service : ipv4_addr; flags dynamic; }\n"
 	"	set slow { type ipv4_addr; flags dynamic; }\n"
+	"	set ports { type inet_service; elements = { 1, 2 }; }\n"
+	"	set small { type inet_proto; size 3; }\n"
 	"	chain c { type filter hook prerouting priority 0;\n"
 	"		update @seen { ip saddr } counter\n"
 	"		add @seen { ip daddr timeout 3s }\n"
 	"		add @slow { ip saddr limit rate 10/second } counter\n"
 	"		update @last { ip saddr . udp sport : ip daddr }\n"
 	"		udp sport 5353 delete @seen { ip saddr }\n"
+	"		add @ports { udp sport } counter\n"
+	"		add @small { ip protocol }\n"
 	"		meter old { ip saddr . udp sport counter }\n"
 	"	}\n"
 	"}\n";
-
-/* Bursts through a whole ruleset: what rules add was ready, each time. */
-static void through_rules(void **state)
-{
-	struct tamis *t;
-	struct tamis_burst *b;
-	unsigned sets = 0;
-
-	assert_int_equal(tamis_new(NULL, &t), 0);
-	load(t, rules);
-	assert_int_equal(tamis_burst_new(t, &b), 0);
-	for (uint32_t n = 0; n < N / BURST; n++) {
-		burst_fill(b, n);
-		assert_int_equal(tamis_burst_run(b), 0);
-	}
-	const struct list *timed = model_timed_sets(t->model);
-	for (const struct list *l = timed->next; l != timed; l = l->next, sets++) {
-		const struct set *s = container_of(l, struct model_set, timed)->set;
-		assert_int_equal(set_stats_of(s)->unready, 0);
-		assert_in_range(set_stats_of(s)->added, N, 2 * N);
-	}
-	assert_int_equal(sets, 1);
-	tamis_burst_free(b);
-	tamis_free(t);
-}
 
 /* Runs what is in b, and every allocation meanwhile fails. */
 static void run_tight(struct tamis *t, struct tamis_burst *b, bool alone)
@@ -384,6 +438,42 @@ static void run_tight(struct tamis *t, struct tamis_burst *b, bool alone)
 	memory_arm(0, true);
 	eval_run(t->eval, &in, &b->result);
 	memory_disarm();
+}
+
+/* Bursts through a whole ruleset: what rules add was ready, each time. */
+static void through_rules(void **state)
+{
+	struct tamis *t;
+	struct tamis_burst *b;
+	unsigned sets = 0;
+
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	load(t, rules);
+	assert_int_equal(tamis_burst_new(t, &b), 0);
+	for (uint32_t n = 0; n < N / BURST; n++) {
+		burst_fill(b, n);
+		if (n % 2)
+			assert_int_equal(tamis_burst_run(b), 0);
+		else
+			run_tight(t, b, false);
+		assert_true(n % 2 || !memory.hit);
+		assert_int_equal(eval_provide(t->eval, compile_root(t->compile)), 0);
+	}
+	const struct list *timed = model_timed_sets(t->model);
+	for (const struct list *l = timed->next; l != timed; l = l->next, sets++) {
+		const struct set *s = container_of(l, struct model_set, timed)->set;
+		assert_int_equal(set_stats_of(s)->unready, 0);
+		assert_in_range(set_stats_of(s)->added, N, 2 * N);
+	}
+	assert_int_equal(sets, 1);
+	const struct model_table *table = model_table_find(t->model, FAMILY_IP, "t");
+	const struct set *ports = model_set_find(table, "ports")->set;
+	assert_string_equal(set_kind_name(ports), "hash");
+	assert_int_equal(set_stats_of(ports)->unready, 0);
+	assert_in_range(set_count(ports, t->now), N / 2, N);
+	assert_non_null(set_find(ports, "\0\2", NULL, t->now));
+	tamis_burst_free(b);
+	tamis_free(t);
 }
 
 static uint64_t accepted(const struct tamis_burst *b)
@@ -457,9 +547,10 @@ static void connections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_memory),	 cmocka_unit_test(control_too),
-		cmocka_unit_test(not_provided),	 cmocka_unit_test(kept),
-		cmocka_unit_test(through_rules), cmocka_unit_test(connections),
+		cmocka_unit_test(no_memory),	cmocka_unit_test(control_too),
+		cmocka_unit_test(not_provided), cmocka_unit_test(kept),
+		cmocka_unit_test(bitmaps),	cmocka_unit_test(through_rules),
+		cmocka_unit_test(connections),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
