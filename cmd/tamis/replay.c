@@ -327,6 +327,9 @@ static void limits_tell(const struct replay *r)
 	if (totals.too_deep)
 		complain("%" PRIu64 " packet%s dropped: jumps more than 16 deep", totals.too_deep,
 			 plural(totals.too_deep));
+	if (totals.unready)
+		complain("%" PRIu64 " connection%s had to wait for memory in ct count",
+			 totals.unready, plural(totals.unready));
 	if (totals.no_interface)
 		complain("%" PRIu64
 			 " packet%s met no ACL: the capture does not say where they were "

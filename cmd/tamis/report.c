@@ -86,6 +86,7 @@ static int set_add(void *arg, const struct tamis_set *from)
 	to->added = from->added;
 	to->expired = from->expired;
 	to->full = from->full;
+	to->unready = from->unready;
 	return ok ? 0 : -ENOMEM;
 }
 

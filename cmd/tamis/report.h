@@ -25,7 +25,7 @@ struct report_chain {
 
 struct report_set {
 	char *family, *table, *set, *kind;
-	uint64_t elements, hits, added, expired, full;
+	uint64_t elements, hits, added, expired, full, unready;
 	bool map;
 };
 

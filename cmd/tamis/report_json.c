@@ -76,12 +76,13 @@ static json_t *sets_json(const struct report *r)
 		const struct report_set *x = &r->sets[i];
 
 		json_array_append_new(
-			a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}", "family",
+			a, json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "family",
 				     json_of_text(x->family), "table", json_of_text(x->table),
 				     "name", json_of_text(x->set), "elements",
 				     json_of_number(x->elements), "hits", json_of_number(x->hits),
 				     "added", json_of_number(x->added), "expired",
-				     json_of_number(x->expired), "full", json_of_number(x->full)));
+				     json_of_number(x->expired), "full", json_of_number(x->full),
+				     "unready", json_of_number(x->unready)));
 	}
 	return json_array_size(a) == r->n_sets ? a : (json_decref(a), NULL);
 }
@@ -175,7 +176,8 @@ int report_print_json(const struct report *r, struct strbuf *out)
 	const struct tamis_totals *t = &r->totals;
 	double per_packet = t->all.packets ? (double)r->elapsed_ns / (double)t->all.packets : 0.0;
 	json_t *o = json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f, s:o, s:I, s:I, s:I}",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:f, s:o, s:I, s:I, s:I, "
+		"s:I, s:I, s:I, s:I}",
 		"packets", json_of_number(t->all.packets), "bytes", json_of_number(t->all.bytes),
 		"accepted", json_of_number(t->by_verdict[TAMIS_ACCEPT].packets), "dropped",
 		json_of_number(t->by_verdict[TAMIS_DROP].packets), "rejected",
@@ -185,7 +187,9 @@ int report_print_json(const struct report *r, struct strbuf *out)
 		"elapsed_ns", json_of_number(r->elapsed_ns), "ns_per_packet", per_packet,
 		"verdict_bytes", verdict_bytes_json(t), "unseen", json_of_number(t->unseen.packets),
 		"refused", json_of_number(t->refused.packets), "malformed_packets",
-		json_of_number(t->malformed_packets));
+		json_of_number(t->malformed_packets), "not_tracked", json_of_number(t->not_tracked),
+		"too_deep", json_of_number(t->too_deep), "no_interface",
+		json_of_number(t->no_interface), "unready", json_of_number(t->unready));
 
 	if (add_acls(o, r) ||
 	    (r->reloaded &&

@@ -147,6 +147,15 @@ static void print_rules(struct page *p, const struct report *r)
 	}
 }
 
+/* What packets that would change a set did not find. */
+static void print_missed(struct page *p, int indent, const char *what, uint64_t n)
+{
+	if (n)
+		strbuf_printf(p->out, "  %s%*s  found %s %" PRIu64 " time%s%s\n",
+			      paint(p->colour, PAINT_WARN), indent, "", what, n, plural(n),
+			      paint(p->colour, PAINT_NONE));
+}
+
 static void print_sets(struct page *p, const struct report *r)
 {
 	uint64_t elements = 0, hits = 0, added = 0, expired = 0;
@@ -175,10 +184,8 @@ static void print_sets(struct page *p, const struct report *r)
 			      "  %s %s %s%s\n",
 			      we, s->elements, wh, s->hits, wa, s->added, wx, s->expired, s->family,
 			      s->table, s->set, s->map ? " (map)" : "");
-		if (s->full)
-			strbuf_printf(p->out, "  %s%*s  found no room %" PRIu64 " time%s%s\n",
-				      paint(p->colour, PAINT_WARN), we + wh + wa + wx + 6, "",
-				      s->full, plural(s->full), paint(p->colour, PAINT_NONE));
+		print_missed(p, we + wh + wa + wx + 6, "no room", s->full);
+		print_missed(p, we + wh + wa + wx + 6, "nothing ready", s->unready);
 	}
 }
 

@@ -31,8 +31,12 @@ struct tamis_totals {
 		unseen; /* of the accepted: no base chain had a say, and there are no ACLs */
 	uint64_t malformed[TAMIS_MALFORMED_MAX]; /* packets by reason; one may have several */
 	uint64_t malformed_packets;		 /* with any reason */
-	uint64_t not_tracked;  /* dropped, since there were too many connections already */
-	uint64_t too_deep;     /* dropped in a chain 16 jumps deep */
+	uint64_t not_tracked; /* dropped, since there were too many connections already */
+	uint64_t too_deep;    /* dropped in a chain 16 jumps deep */
+	/* Connections that `ct count` found no memory ready for: it is made between bursts, for as
+	 * many as one can bring. Where one thread does all, as here, it waits for memory then, and
+	 * verdicts are right; it is late only. */
+	uint64_t unready;
 	uint64_t no_interface; /* asked no ACL: where they were seen is not known, and several
 				  interfaces have some */
 };
@@ -68,12 +72,13 @@ TAMIS_API int tamis_chain_each(struct tamis *t, int (*fn)(void *arg, const struc
 struct tamis_set {
 	const char *family, *table, *set;
 	bool map;
-	const char *kind;  /* the structure behind it: "hash", "interval", "concat" */
+	const char *kind;  /* the structure behind it: "hash", "bitmap", "interval", "concat" */
 	uint64_t elements; /* live at `now` */
 	uint64_t hits;	   /* lookups that found one */
 	uint64_t added;	   /* by packets */
 	uint64_t expired;
-	uint64_t full; /* times that a packet found no room */
+	uint64_t full;	  /* times that a packet found no room */
+	uint64_t unready; /* and no memory ready, as of struct tamis_totals */
 };
 /* Named sets and maps. */
 TAMIS_API int tamis_set_each(struct tamis *t, uint64_t now,

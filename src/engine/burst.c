@@ -276,6 +276,7 @@ int tamis_burst_run(struct tamis_burst *b)
 		b->err = -ENOMEM;
 	t->totals.not_tracked = stats->not_tracked;
 	t->totals.too_deep = stats->depth;
+	t->totals.unready = stats->unready;
 	t->totals.no_interface = t->acl ? acl_path_lost(t->acl) : 0;
 	b->judged = b->b.n;
 	totals_add(t, b);

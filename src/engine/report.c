@@ -178,6 +178,7 @@ int tamis_set_each(struct tamis *t, uint64_t now, int (*fn)(void *arg, const str
 				.added = stats->added,
 				.expired = stats->expired,
 				.full = stats->full,
+				.unready = stats->unready,
 			};
 
 			if (!(set->decl.flags & SETF_ANONYMOUS))

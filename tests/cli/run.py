@@ -926,12 +926,12 @@ def report_json_schema():
     got = report("-f", RULES, *LOCAL, CAPTURE)
     same(list(got), ["packets", "bytes", "accepted", "dropped", "rejected", "queued", "malformed", "rules",
                      "chains", "sets", "elapsed_ns", "ns_per_packet", "verdict_bytes", "unseen", "refused",
-                     "malformed_packets"])
+                     "malformed_packets", "not_tracked", "too_deep", "no_interface", "unready"])
     shapes = {"rules": {"family": str, "table": str, "chain": str, "handle": int, "rule": str, "packets": int,
                         "bytes": int, "reached": int},
               "chains": {"family": str, "table": str, "chain": str, "packets": int, "policy_packets": int},
               "sets": {"family": str, "table": str, "name": str, "elements": int, "hits": int, "added": int,
-                       "expired": int, "full": int}}
+                       "expired": int, "full": int, "unready": int}}
     for key, shape in shapes.items():
         holds(got[key], f"no {key}")
         for item in got[key]:
@@ -1393,6 +1393,36 @@ def report_adds_up():
     holds(got["sets"][0]["full"] > 0 and got["sets"][0]["elements"] == 2)
     got = report("-f", written("none.nft", ""), CAPTURE)
     same(got["unseen"] + got["refused"], got["packets"])
+
+
+def from_many(n):
+    """A datagram from each of n addresses."""
+    for i in range(n):
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, bytes([10, 1, i >> 8, i & 255]), b"\x0a\2\0\1")
+        total = sum(struct.unpack(">10H", ip))
+        total = (total & 0xffff) + (total >> 16)
+        yield b"\2" * 12 + b"\x08\0" + ip[:10] + struct.pack(">H", ~total & 0xffff) + ip[12:] + struct.pack(">HHHH", 5, 53, 8, 0)
+
+
+@test
+def report_tells_what_was_not_ready():
+    """More in one burst than is made ready for one: it is done all the same, and told."""
+    timed_pcap("many.pcap", [(1000, p) for p in from_many(64)])
+    def rules(n, *each):
+        return written("busy.nft", "table ip t { set s { type ipv4_addr . mark; flags dynamic; }\n"
+                       "chain c { type filter hook forward priority 0;\n" +
+                       "".join(f"meta mark set {i}\n" + "".join(f"{e}\n" for e in each) for i in range(n)) + "}; }\n")
+    add, count = "add @s { ip saddr . meta mark counter }", "ct count over 64 drop"
+    got = report("-f", rules(10, add, count), "many.pcap")
+    same((got["unready"], got["sets"][0]["unready"], got["sets"][0]["elements"]), (0, 0, 640))
+    out, err = tamis("replay", "-f", "busy.nft", "many.pcap")
+    holds("ready" not in out and not err, out + err)
+    got = report("-f", rules(40, add, count), "many.pcap")
+    same((got["sets"][0]["elements"], got["accepted"]), (2560, 64))
+    holds(got["unready"] == 40 * 64 - 1024 and got["sets"][0]["unready"] > 0, str(got))
+    out, err = tamis("replay", "-f", "busy.nft", "many.pcap")
+    holds(re.search(r"found nothing ready \d+ times", out), out)
+    same(err, "tamis: 1536 connections had to wait for memory in ct count\n")
 
 
 @test
