@@ -76,6 +76,9 @@ TAMIS_API int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_
  * are. Such sets are no part of a ruleset: reloads and `flush ruleset` leave them alone, unless the
  * ruleset declares a set of that name itself.
  *
+ * Left out, and named in *messages: sets with a name that nft does not take, lists without members
+ * or with members of different types.
+ *
  * Also -EINVAL, with nothing done: a set that nft cannot hold, a name that a ruleset has declared,
  * a set that rules use and that was of another kind; *messages say which.
  */

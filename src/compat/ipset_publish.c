@@ -528,8 +528,13 @@ static int set_publish(struct publish *p)
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);
-	if (!change_takes_name(p->set->name))
-		return publish_fail(p, "setname '%s' is no name of a set in nft", p->set->name);
+	if (!change_takes_name(p->set->name)) {
+		strbuf_printf(p->messages,
+			      "%s: set '%s' is left out: nft takes no such name, rules cannot use "
+			      "it\n",
+			      prefix_of(p->set), p->set->name);
+		return 0;
+	}
 	err = body_check(p, b);
 	if (!err && b->type->kind == IPSET_LIST) {
 		err = list_look(p, &fits);

@@ -608,6 +608,8 @@ RESTORES = [
     'create 9a hash:ip\n',
     'create a hash:ip\nrename a :b\n',
     'create drop hash:ip\n',
+    'create 1st hash:ip\nadd 1st 1.1.1.1\ncreate second hash:ip\nadd second 2.2.2.2\ncreate l list:set\nadd l 1st\nadd l second\n',
+    'create "a b" hash:ip,mark markmask 0xff00\n',
     'create a hash:ip timeout 100\nadd a 1.1.1.1 timeout 5\nadd a 1.1.1.1 timeout 9 -exist\n',
     'create a hash:ip forceadd maxelem 2\nadd a 1.1.1.1\nadd a 1.1.1.2\nadd a 1.1.1.3\n',
     'create a hash:mac\nadd a 00:11:22:33:44:55\nadd a 00:00:00:00:00:00\n',
