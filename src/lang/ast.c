@@ -214,6 +214,7 @@ struct expr *expr_clone(struct arena *a, const struct expr *from)
 	case EX_NUMGEN:
 	case EX_XFRM:
 	case EX_TUNNEL:
+	case EX_MEMBERS:
 	case EX_KINDS:
 		break;
 	}
@@ -414,8 +415,55 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 	case EX_XFRM:
 		return a->xfrm.key == b->xfrm.key && a->xfrm.direction == b->xfrm.direction &&
 		       a->xfrm.nfproto == b->xfrm.nfproto && a->xfrm.spnum == b->xfrm.spnum;
+	case EX_MEMBERS: /* not looked into */
 	case EX_KINDS:
 		break;
 	}
 	return false;
+}
+
+/* --- Measuring ------------------------------------------------------------------------------ */
+
+unsigned expr_measure(const struct expr *e, uint32_t *nodes)
+{
+	unsigned depth = 0, d;
+	if (!e)
+		return 0;
+	++*nodes;
+	switch ((enum expr_kind)e->kind) {
+	case EX_SET:
+	case EX_LIST:
+	case EX_CONCAT:
+		for (uint32_t i = 0; i < e->list.n; i++) {
+			d = expr_measure(e->list.items[i], nodes);
+			depth = MAX(depth, d);
+		}
+		break;
+	case EX_PREFIX:
+		depth = expr_measure(e->prefix.base, nodes);
+		break;
+	case EX_RANGE:
+	case EX_BINOP:
+	case EX_COMPARE:
+		depth = expr_measure(e->pair.left, nodes);
+		d = expr_measure(e->pair.right, nodes);
+		depth = MAX(depth, d);
+		break;
+	case EX_ELEM:
+		depth = expr_measure(e->elem->key, nodes);
+		d = expr_measure(e->elem->data, nodes);
+		depth = MAX(depth, d);
+		for (const struct stmt *s = e->elem->stmts; s; s = s->next)
+			++*nodes;
+		break;
+	case EX_VERDICT:
+		depth = expr_measure(e->verdict.name, nodes);
+		break;
+	case EX_MEMBERS:
+		*nodes += e->members.nodes - 1;
+		return e->members.depth;
+	default:
+		break;
+	}
+	return depth + 1;
 }

@@ -19,6 +19,11 @@
  * the type that its family gives it; in ip and ip6 the default code becomes NULL, since nft does
  * not list it there, elsewhere the code stays.
  *
+ * The elements of a command may be millions, which as nodes would be many times the text. So an
+ * EX_SET that stands in a command, or is a variable's value, has EX_MEMBERS for members without
+ * variables; it is read through members.h, some at a time, and the command stays as it is. All other
+ * sets have nodes alone.
+ *
  * All nodes live in an arena and point only into it, to constant tables, and (text slices of the
  * unchecked form) into the sources of the load. A rule that the model keeps is a clone in an arena
  * of its own. Nodes are never shared between two parents, a variable's value is cloned at each use.
@@ -68,6 +73,7 @@ enum expr_kind {
 	EX_TUNNEL,   /* key: 0 path, 1 id */
 	EX_BINOP,    /* pair + op: & | ^ << >> */
 	EX_COMPARE,  /* pair + op: a match */
+	EX_MEMBERS,  /* members: of a set, still as text; of commands' elements alone */
 	EX_KINDS
 };
 
@@ -122,6 +128,11 @@ struct expr {
 			struct expr *left, *right;
 		} pair;
 		struct expr_list list;
+		struct {
+			uint32_t n;	/* members in loc */
+			uint32_t nodes; /* that they would be */
+			uint32_t depth; /* of the deepest one */
+		} members;
 		struct elem_expr *elem;
 		struct {
 			const char *name;
@@ -233,6 +244,8 @@ struct stmt *stmt_clone_list(struct arena *a, const struct stmt *s);
  * statements, and for anonymous chains.
  */
 bool expr_equal(const struct expr *a, const struct expr *b);
+/* The depth of a tree; *nodes is counted up by its nodes. */
+unsigned expr_measure(const struct expr *e, uint32_t *nodes);
 
 /* --- Statements --------------------------------------------------------------------------- */
 

@@ -477,6 +477,7 @@ json_t *json_expr(const struct expr *e, const struct lang_env *env)
 		return binop_json(e, env);
 	case EX_COMPARE:
 		return compare_json(e, env);
+	case EX_MEMBERS:
 	case EX_KINDS:
 		break;
 	}

@@ -100,7 +100,7 @@ static struct variable *must_find(struct parser *p, const char *name, size_t len
 	parse_error(p, token_loc(p), "unknown identifier '%.*s'", (int)len, name);
 }
 
-struct expr *parse_variable(struct parser *p)
+struct expr *parse_variable_members(struct parser *p)
 {
 	token_next(p);
 	if (!token_is(p, T_WORD) || keyword_is_reserved(p->tok.kw))
@@ -112,6 +112,14 @@ struct expr *parse_variable(struct parser *p)
 			    (unsigned long long)p->nodes_max);
 	token_next(p);
 	return expr_clone(p->a, v->value);
+}
+
+struct expr *parse_variable(struct parser *p)
+{
+	struct expr *e = parse_variable_members(p);
+	if (e->kind == EX_SET && members_read_all(p->sources, p->a, e, &e))
+		parse_oom(p);
+	return e;
 }
 
 static size_t name_len(const char *s)
@@ -144,48 +152,6 @@ const char *parse_expanded_string(struct parser *p)
 	return arena_printf(p->a, "%s%s", out, text);
 }
 
-/* Counts the nodes of a tree; returns its depth. */
-static unsigned measure(const struct expr *e, uint32_t *nodes)
-{
-	unsigned depth = 0, d;
-	if (!e)
-		return 0;
-	++*nodes;
-	switch ((enum expr_kind)e->kind) {
-	case EX_SET:
-	case EX_LIST:
-	case EX_CONCAT:
-		for (uint32_t i = 0; i < e->list.n; i++) {
-			d = measure(e->list.items[i], nodes);
-			depth = MAX(depth, d);
-		}
-		break;
-	case EX_PREFIX:
-		depth = measure(e->prefix.base, nodes);
-		break;
-	case EX_RANGE:
-	case EX_BINOP:
-	case EX_COMPARE:
-		depth = measure(e->pair.left, nodes);
-		d = measure(e->pair.right, nodes);
-		depth = MAX(depth, d);
-		break;
-	case EX_ELEM:
-		depth = measure(e->elem->key, nodes);
-		d = measure(e->elem->data, nodes);
-		depth = MAX(depth, d);
-		for (const struct stmt *s = e->elem->stmts; s; s = s->next)
-			++*nodes;
-		break;
-	case EX_VERDICT:
-		depth = measure(e->verdict.name, nodes);
-		break;
-	default:
-		break;
-	}
-	return depth + 1;
-}
-
 static struct expr *parse_initializer(struct parser *p)
 {
 	struct loc start = token_loc(p);
@@ -201,7 +167,7 @@ static struct expr *parse_initializer(struct parser *p)
 		return e;
 	}
 	if (token_is(p, T_LBRACE))
-		return parse_set_literal(p, true);
+		return parse_members(p);
 	struct expr *e = parse_rhs(p);
 	/* The length of a prefix, no mask of flags. */
 	if (token_accept(p, T_SLASH))
@@ -229,7 +195,7 @@ static void parse_definition(struct parser *p, bool again)
 	token_expect(p, T_ASSIGN, "'='");
 	struct expr *value = parse_initializer(p);
 	uint32_t nodes = 0;
-	if (measure(value, &nodes) > VARIABLE_DEPTH_MAX)
+	if (expr_measure(value, &nodes) > VARIABLE_DEPTH_MAX)
 		parse_error(p, value->loc, "too many levels of nesting in a variable, at most %d",
 			    VARIABLE_DEPTH_MAX);
 	if (!token_is_separator(p) && !token_is(p, T_EOF))

@@ -405,15 +405,20 @@ static void set_add(struct parser *p, struct expr *set, struct expr *e)
 		expr_list_add(p->a, &set->list, e->list.items[i]);
 }
 
-static void parse_member(struct parser *p, struct expr *set)
+bool at_plain_member(const struct parser *p)
+{
+	if (!at_plain_symbol(p))
+		return false;
+	char after = lex_next_byte(p->in.text, p->in.len, p->in.pos);
+	return after == ',' || after == '}';
+}
+
+void parse_member(struct parser *p, struct expr *set)
 {
 	/* The member that is one word is nearly all that large sets have. */
-	if (at_plain_symbol(p)) {
-		char after = lex_next_byte(p->in.text, p->in.len, p->in.pos);
-		if (after == ',' || after == '}') {
-			expr_list_add(p->a, &set->list, parse_symbol(p));
-			return;
-		}
+	if (at_plain_member(p)) {
+		expr_list_add(p->a, &set->list, parse_symbol(p));
+		return;
 	}
 	struct expr *key = parse_key(p);
 	struct elem_expr options = {.key = key};
@@ -449,13 +454,4 @@ struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
 	token_next(p);
 	set->loc = parse_span(p, set->loc);
 	return set;
-}
-
-struct expr *parse_set_or_variable(struct parser *p)
-{
-	if (token_is(p, T_DOLLAR))
-		return parse_variable(p);
-	if (!token_is(p, T_LBRACE))
-		parse_syntax_error(p, "'{' or '$'");
-	return parse_set_literal(p, true);
 }

@@ -164,11 +164,13 @@ void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), vo
 {
 	jmp_buf back, *outer = p->recover;
 	struct scope *scope = p->scope;
+	struct arena *a = p->a;
 	unsigned depth = p->depth;
 	bool outside = p->in_block;
 	p->recover = &back;
 	p->in_block = !top;
 	if (setjmp(back)) {
+		p->a = a;
 		p->scope = scope;
 		p->depth = depth;
 		p->in_block = !top;
@@ -262,8 +264,10 @@ static int run(struct parser *p, int src)
 {
 	jmp_buf oom, stop;
 	unsigned before = p->sources->n_errors;
-	jmp_buf *outer = arena_on_oom(p->a, &oom);
+	struct arena *a = p->a;
+	jmp_buf *outer = arena_on_oom(a, &oom);
 	volatile int ret = 0;
+	arena_on_oom(&p->member, &oom);
 	if (setjmp(oom)) {
 		ret = -ENOMEM;
 	} else if (!setjmp(stop)) {
@@ -273,7 +277,8 @@ static int run(struct parser *p, int src)
 		if (!ret)
 			parse_source(p, src, false);
 	}
-	arena_on_oom(p->a, outer);
+	arena_on_oom(a, outer);
+	arena_free(&p->member);
 	scopes_free(p);
 	vec_free(&p->outer);
 	if (ret)

@@ -20,6 +20,7 @@
 
 #include "base/map.h"
 #include "lang/lexer.h"
+#include "lang/members.h"
 #include "lang/parse.h"
 
 enum {
@@ -55,6 +56,7 @@ struct input {
 struct parser {
 	struct source_set *sources;
 	struct arena *a;
+	struct arena member; /* of one that is left as text */
 	const struct parse_options *options;
 	struct cmd_list *out;
 	struct input in;
@@ -129,6 +131,8 @@ void scope_close(struct parser *p);
 bool parse_common(struct parser *p);
 /* `$name`: a clone of its value. */
 struct expr *parse_variable(struct parser *p);
+/* The same, with members of a set that stand as text left so. */
+struct expr *parse_variable_members(struct parser *p);
 /* A string; in a quoted one each `$name` is replaced. */
 const char *parse_expanded_string(struct parser *p);
 
@@ -176,7 +180,13 @@ struct expr *parse_stmt_value(struct parser *p);
 struct expr *parse_concat(struct parser *p);
 /* { ... }: elements or mappings. */
 struct expr *parse_set_literal(struct parser *p, bool may_be_empty);
-/* A set literal or a variable, of element commands and `elements =`. */
+/* A member of a set literal, in front of `,` or `}`: to the end of the set's list. */
+void parse_member(struct parser *p, struct expr *set);
+/* Whether the token is a word that is a whole member; then parse_symbol() takes it. */
+bool at_plain_member(const struct parser *p);
+/* A set literal, its members left as text where they have no variables. */
+struct expr *parse_members(struct parser *p);
+/* The same or a variable, of element commands and `elements =`. */
 struct expr *parse_set_or_variable(struct parser *p);
 struct expr *parse_verdict(struct parser *p);
 bool token_is_verdict(const struct parser *p);

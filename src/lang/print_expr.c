@@ -360,6 +360,7 @@ void print_expr(const struct expr *e, const struct lang_env *env, struct strbuf 
 	case EX_COMPARE:
 		compare_print(e, env, out);
 		break;
+	case EX_MEMBERS:
 	case EX_KINDS:
 		break;
 	}

@@ -2,12 +2,17 @@
 /*
  * model_element: adds and deletes elements of named sets and maps.
  *
+ * Elements are read, checked and put in some at a time, since the text may have millions; what is
+ * made of them goes before the next ones are read. nft checks all of a command's elements before it
+ * adds one: so an error of adding waits for the checks of what is behind it.
+ *
  * Errors stand at the element's key. Overlaps name both elements; to find the place of the other
- * one, the load's commands on the set before it are read again. For that what checks make of
- * elements lives as long as the load. Cost: that of the set for each element.
+ * one, the load's commands on the set before it are read again. Cost: that of the set for each
+ * element.
  */
 #include <stdlib.h>
 
+#include "lang/members.h"
 #include "lang/print.h"
 #include "model/model_internal.h"
 
@@ -119,22 +124,117 @@ static int item_make(struct apply *a, struct model_set *s, struct expr *e, struc
 	return err;
 }
 
-/* Where a key of these bounds stands in a list of elements, below sets within sets too. */
-static const struct expr *key_find(const struct expr *list, const uint8_t *lo, const uint8_t *hi,
-				   unsigned len, const struct loc *before)
+/* Some elements of a command, read and checked. */
+struct reading {
+	struct apply *a;
+	struct model_set *set;
+	struct members *members;
+	struct check check;
+	bool keys_only;
+	struct expr *some; /* an EX_SET; until the next are read */
+};
+
+/* `arena` is emptied for all that is read. */
+static int reading_open(struct reading *r, struct apply *a, struct model_set *s,
+			const struct cmd *cmd, struct arena *arena, bool keys_only)
+{
+	*r = (struct reading){.a = a, .set = s, .keys_only = keys_only};
+	r->check = apply_check(a, s->table, NULL);
+	r->check.arena = arena;
+	return members_open(a->src, cmd->expr, &r->members);
+}
+
+/* 1 if there are none any more. */
+static int reading_next(struct reading *r)
+{
+	arena_reset(r->check.arena);
+	int err = members_read(r->members, r->check.arena, BATCH, &r->some);
+
+	if (err)
+		return err;
+	if (!r->some->list.n)
+		return 1;
+	err = r->keys_only ? check_element_keys(&r->check, &r->set->decl, r->some)
+			   : check_elements(&r->check, &r->set->decl, r->some);
+	return check_result(r->a, err);
+}
+
+/*
+ * An element was refused, which was told behind `told` messages: checks of what is behind it speak
+ * first.
+ */
+static int reading_rest(struct reading *r, int refused, size_t told)
+{
+	struct source_set *src = r->a->src;
+	bool kernel_kind = r->a->kernel_kind;
+	struct diag diag;
+	int err;
+
+	if (refused == -ENOMEM || src->diags.n != told + 1)
+		return refused;
+	diag = src->diags.items[told];
+	src->diags.n--;
+	src->n_errors--;
+	do
+		err = reading_next(r);
+	while (!err);
+	if (err < 0)
+		return err;
+	src->diags.items[src->diags.n++] = diag;
+	src->n_errors++;
+	r->a->kernel_kind = kernel_kind;
+	return refused;
+}
+
+/* Looks for a key of these bounds among some elements; true if it need not go on. */
+static bool key_find(const struct expr *some, const uint8_t *lo, const uint8_t *hi, unsigned len,
+		     const struct loc *before, struct loc *found)
 {
 	uint8_t l[SET_KEY_MAX], h[SET_KEY_MAX];
 
-	for (uint32_t i = 0; i < list->list.n; i++) {
-		const struct expr *key = elem_key(list->list.items[i]);
+	for (uint32_t i = 0; i < some->list.n; i++) {
+		const struct expr *key = some->list.items[i];
 
 		if (key->loc.src == before->src && key->loc.begin == before->begin)
-			return NULL;
+			return true;
 		if (key->kind != EX_CATCHALL && check_key_bytes(key, l, h) && !memcmp(l, lo, len) &&
-		    !memcmp(h, hi, len))
-			return key;
+		    !memcmp(h, hi, len)) {
+			*found = key->loc;
+			return true;
+		}
 	}
-	return NULL;
+	return false;
+}
+
+/* The same in a command's elements. */
+static int key_find_in(struct apply *a, struct model_set *s, const struct cmd *c,
+		       const struct set_view *v, const struct loc *before, struct loc *found)
+{
+	unsigned len = set_key_len(s->set), n_errors = a->src->n_errors;
+	size_t told = a->src->diags.n;
+	struct arena arena = ARENA_INIT;
+	struct reading r;
+	bool end = false;
+	int err = reading_open(&r, a, s, c, &arena, true);
+
+	if (err)
+		return err;
+	while (!end && !(err = members_read(r.members, &arena, BATCH, &r.some)) && r.some->list.n) {
+		for (uint32_t i = 0; i < r.some->list.n; i++)
+			r.some->list.items[i] = elem_key(r.some->list.items[i]);
+		/* Of a set of the same name that was there before, it may not fit; then it is no
+		 * rival. */
+		err = check_element_keys(&r.check, &s->decl, r.some);
+		if (err == -ENOMEM)
+			break;
+		end = !err && key_find(r.some, v->lo, v->hi, len, before, found);
+		arena_reset(&arena);
+	}
+	a->src->diags.n = told;
+	a->src->n_errors = n_errors;
+	members_close(r.members);
+	arena_free(&arena);
+	return err == -ENOMEM ? err : 0;
 }
 
 static bool same_name(const struct cmd *a, const struct cmd *b)
@@ -144,22 +244,20 @@ static bool same_name(const struct cmd *a, const struct cmd *b)
 }
 
 /*
- * The key of an element that is in the way of `it`, in this load's commands; NULL if it is older.
- * The last command that has such a key: what was there before was deleted meanwhile.
+ * The place of the key of an element that is in the way of `it`, in this load's commands; none if
+ * it is older. The last command that has such a key: what was there before was deleted meanwhile.
  */
-static const struct expr *rival_find(const struct apply *a, const struct item *it,
-				     const struct set_view *v, unsigned len)
+static int rival_find(struct apply *a, struct model_set *s, const struct item *it,
+		      const struct set_view *v, struct loc *out)
 {
-	const struct expr *found = NULL, *key;
+	int err = 0;
 
-	for (const struct cmd *c = a->first; c; c = c == a->cmd ? NULL : c->next) {
-		if (c->obj != CO_ELEMENTS || (c->op != CMD_ADD && c->op != CMD_CREATE) ||
-		    !same_name(c, a->cmd))
-			continue;
-		key = key_find(c->expr, v->lo, v->hi, len, &it->loc);
-		found = key ? key : found;
-	}
-	return found;
+	*out = LOC_NONE;
+	for (const struct cmd *c = a->first; c && !err; c = c == a->cmd ? NULL : c->next)
+		if (c->obj == CO_ELEMENTS && (c->op == CMD_ADD || c->op == CMD_CREATE) &&
+		    same_name(c, a->cmd))
+			err = key_find_in(a, s, c, v, &it->loc, out);
+	return err;
 }
 
 /* How a listing has the key of an element; in the scratch arena, NULL: out of memory. */
@@ -197,26 +295,29 @@ static int fail_conflict(struct apply *a, struct model_set *s, const struct item
 	set_elem_view(s->set, conflict, a->now, &v);
 	same = !memcmp(v.lo, it->lo, len) && !memcmp(v.hi, it->hi, len);
 
-	const struct expr *rival = rival_find(a, it, &v, len);
+	struct loc rival;
+	int err = rival_find(a, s, it, &v, &rival);
 
+	if (err)
+		return err;
 	a->kernel_kind = same || !(s->decl.flags & SETF_INTERVAL) || s->decl.key.n > 1;
 	if (!a->kernel_kind)
-		says = rival || s->fresh ? "conflicting intervals specified"
-					 : "interval overlaps with an existing one";
-	if (!rival || !rival->loc.end) {
+		says = rival.src || s->fresh ? "conflicting intervals specified"
+					     : "interval overlaps with an existing one";
+	if (!rival.src || !rival.end) {
 		const char *text = same ? "" : element_text(a, s, &v);
 
 		if (!text)
 			return -ENOMEM;
 		return diag_error(a->src, loc, "%s%s%s", says, same ? "" : ": ", text);
 	}
-	other = rival->loc;
+	other = rival;
 	if (!a->kernel_kind) {
 		int order = memcmp(v.lo, it->lo, len);
 
 		if (order ? order > 0 : memcmp(v.hi, it->hi, len) < 0) {
 			other = loc;
-			loc = rival->loc;
+			loc = rival;
 		}
 	}
 	return diag_error2(a->src, loc, other, "%s", says);
@@ -241,55 +342,60 @@ static int batch_add(struct apply *a, struct model_set *s, struct batch *b, bool
 	return err ? err : listed;
 }
 
-static int elements_add(struct apply *a, struct model_set *s, struct expr *elements, bool create)
+/* Puts some elements in. What is in front of a wrong one speaks first. */
+static int some_add(struct apply *a, struct model_set *s, struct expr *some, struct batch *b,
+		    bool create)
 {
-	struct check check = apply_check(a, s->table, NULL);
-	struct batch *b;
+	int err = 0, wrong = 0;
 
-	/* Elements of later commands may have to name these. */
-	check.arena = &a->m->elements;
-
-	int err = check_result(a, check_elements(&check, &s->decl, elements)), wrong = 0;
-
-	if (!err)
-		err = model_set_touch(a->m, s);
-	if (err)
-		return err;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	set_expect(s->set, elements->list.n);
-	for (uint32_t i = 0; !err && !wrong && i < elements->list.n; i++) {
+	for (uint32_t i = 0; !err && !wrong && i < some->list.n; i++) {
 		struct item *it = &b->item[b->n];
 
 		it->set = (struct set_item){0};
-		wrong = item_make(a, s, elements->list.items[i], it);
+		wrong = item_make(a, s, some->list.items[i], it);
 		if (!wrong)
 			b->set[b->n++] = it->set;
 		if (b->n == BATCH)
 			err = batch_add(a, s, b, create);
 	}
-	/* What is in front of a wrong one speaks first. */
 	if (!err && b->n)
 		err = batch_add(a, s, b, create);
-	for (unsigned i = 0; i < BATCH; i++)
-		state_template_free(b->item[i].template);
-	free(b);
 	return err ? err : wrong;
 }
 
-static int elements_delete(struct apply *a, struct model_set *s, struct expr *elements,
-			   bool destroy)
+static int elements_add(struct apply *a, struct model_set *s, bool create)
 {
-	struct check check = apply_check(a, s->table, NULL);
-	int err = check_result(a, check_element_keys(&check, &s->decl, elements));
-	struct item it;
+	struct reading r;
+	size_t told = a->src->diags.n;
+	struct batch *b = calloc(1, sizeof(*b));
+	int err = b ? reading_open(&r, a, s, a->cmd, &a->m->elements, false) : -ENOMEM;
 
+	if (err)
+		goto out;
+	err = model_set_touch(a->m, s);
 	if (!err)
-		err = model_set_touch(a->m, s);
-	for (uint32_t i = 0; !err && i < elements->list.n; i++) {
+		set_expect(s->set, members_count(a->cmd->expr));
+	while (!err && !(err = reading_next(&r))) {
+		err = some_add(a, s, r.some, b, create);
+		if (err)
+			err = reading_rest(&r, err, told);
+	}
+	members_close(r.members);
+	for (unsigned i = 0; i < BATCH; i++)
+		state_template_free(b->item[i].template);
+out:
+	free(b);
+	return err < 0 ? err : 0;
+}
+
+static int some_delete(struct apply *a, struct model_set *s, struct expr *some, bool destroy)
+{
+	struct item it;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < some->list.n; i++) {
 		it.set = (struct set_item){0};
-		err = item_key(a, elements->list.items[i], &it);
+		err = item_key(a, some->list.items[i], &it);
 		if (err)
 			break;
 		err = set_delete(s->set, &it.set, a->now);
@@ -305,6 +411,24 @@ static int elements_delete(struct apply *a, struct model_set *s, struct expr *el
 	return err;
 }
 
+static int elements_delete(struct apply *a, struct model_set *s, bool destroy)
+{
+	struct reading r;
+	size_t told = a->src->diags.n;
+	int err = reading_open(&r, a, s, a->cmd, &a->m->elements, true);
+
+	if (err)
+		return err;
+	err = model_set_touch(a->m, s);
+	while (!err && !(err = reading_next(&r))) {
+		err = some_delete(a, s, r.some, destroy);
+		if (err)
+			err = reading_rest(&r, err, told);
+	}
+	members_close(r.members);
+	return err < 0 ? err : 0;
+}
+
 /* A constant set is full with the elements it begins with. */
 static int constant_fill(struct apply *a, struct model_set *s)
 {
@@ -312,7 +436,7 @@ static int constant_fill(struct apply *a, struct model_set *s)
 
 	if (s->use)
 		return fail_kernel(a, a->cmd->name.loc, EBUSY);
-	int err = elements_add(a, s, a->cmd->expr, a->cmd->op == CMD_CREATE);
+	int err = elements_add(a, s, a->cmd->op == CMD_CREATE);
 	if (!err && empty && !s->decl.size)
 		err = set_change(s->set, (uint32_t)set_count(s->set, a->now),
 				 ms_to_ns(s->decl.timeout), ms_to_ns(s->decl.gc_interval), a->now);
@@ -336,10 +460,10 @@ int element_apply(struct apply *a)
 	case CMD_CREATE:
 		if (s->decl.flags & SETF_CONSTANT)
 			return constant_fill(a, s);
-		return elements_add(a, s, cmd->expr, cmd->op == CMD_CREATE);
+		return elements_add(a, s, cmd->op == CMD_CREATE);
 	case CMD_DELETE:
 	case CMD_DESTROY:
-		return elements_delete(a, s, cmd->expr, destroy);
+		return elements_delete(a, s, destroy);
 	default:
 		return fail(a, cmd->loc, "%s", strerror(EOPNOTSUPP));
 	}

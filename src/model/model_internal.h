@@ -65,7 +65,7 @@ struct model {
 	VEC(struct model_set *) touched; /* sets with an open journal of their own */
 	uint64_t now;			 /* the latest that model_apply() was given */
 	struct arena scratch;		 /* of one command's check, of one listed element */
-	struct arena elements;		 /* of the checks of all element commands of one load */
+	struct arena elements;		 /* of some elements on their way into a set */
 };
 
 /* The load of a command list. */

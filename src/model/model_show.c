@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "lang/members.h"
 #include "model/model_internal.h"
 
 struct show {
@@ -234,10 +235,13 @@ static int element_find(struct show *s, struct model_set *set, const struct expr
 static int show_elements(struct show *s, struct model_table *t)
 {
 	struct apply *a = s->a;
-	struct expr *items = a->cmd->expr;
+	struct expr *items;
 	struct model_set *set;
 	int err = cmd_set(a, t, false, &set);
 
+	if (err)
+		return err;
+	err = members_read_all(a->src, &a->m->scratch, a->cmd->expr, &items);
 	if (err)
 		return err;
 	struct check check = apply_check(a, t, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse_fixture: one text parsed, with its commands and messages. */
+/* parse_fixture: one text parsed, with its commands and messages; commands' elements are nodes. */
 #ifndef TAMIS_TEST_PARSE_FIXTURE_H
 #define TAMIS_TEST_PARSE_FIXTURE_H
 
@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lang/members.h"
 #include "lang/parse.h"
 #include "parse_dump.h"
 
@@ -22,14 +23,25 @@ struct parsed {
 	struct strbuf messages;
 };
 
-static inline void parse_with(struct parsed *t, const char *text, size_t len,
-			      const struct parse_options *options)
+/* Elements stay as the parser leaves them. */
+static inline void parse_raw(struct parsed *t, const char *text, size_t len,
+			     const struct parse_options *options)
 {
 	*t = (struct parsed){.cmds = CMD_LIST_INIT(t->cmds)};
 	source_set_init(&t->sources);
 	int src = source_add(&t->sources, SOURCE_FILE, "f", text, len, LOC_NONE);
 	t->err = src < 0 ? src : parse_text(&t->sources, src, &t->a, options, &t->cmds);
 	diag_print(&t->sources, &t->messages);
+}
+
+static inline void parse_with(struct parsed *t, const char *text, size_t len,
+			      const struct parse_options *options)
+{
+	parse_raw(t, text, len, options);
+	for (struct cmd *c = t->cmds.first; c; c = c->next)
+		if (c->obj == CO_ELEMENTS && c->expr && c->expr->kind == EX_SET)
+			assert_int_equal(members_read_all(&t->sources, &t->a, c->expr, &c->expr),
+					 0);
 }
 
 static inline void parse(struct parsed *t, const char *text)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_members: what is left as text is what it would be as nodes, however many are read at once.
+ * The reference is the same literal in a rule, which the parser makes nodes of.
+ */
+#include "failing_memory.h"
+#include "parse_fixture.h"
+
+static char *literal_dump(const struct expr *set)
+{
+	struct strbuf out = STRBUF_INIT;
+	dump_expr(&out, set);
+	return strbuf_take(&out);
+}
+
+/* The first command's elements, read in steps of `most`. */
+static struct expr *read_steps(struct parsed *t, uint32_t most)
+{
+	struct expr *all = expr_new(&t->a, EX_SET, LOC_NONE), *some;
+	struct members *m;
+	assert_int_equal(members_open(&t->sources, t->cmds.first->expr, &m), 0);
+	do {
+		assert_int_equal(members_read(m, &t->a, most, &some), 0);
+		assert_true(some->list.n <= most);
+		for (uint32_t i = 0; i < some->list.n; i++)
+			expr_list_add(&t->a, &all->list, some->list.items[i]);
+	} while (some->list.n);
+	members_close(m);
+	return all;
+}
+
+static void same_places(const struct expr *a, const struct expr *b, uint32_t shift)
+{
+	assert_int_equal(a->list.n, b->list.n);
+	for (uint32_t i = 0; i < a->list.n; i++) {
+		assert_int_equal(a->list.items[i]->loc.begin + shift, b->list.items[i]->loc.begin);
+		assert_int_equal(a->list.items[i]->loc.end + shift, b->list.items[i]->loc.end);
+	}
+}
+
+/* `texts`: how many pieces of text are left among the items of the list. */
+static void check_literal(const char *defines, const char *literal, unsigned texts)
+{
+	enum { ELEMENTS, RULE };
+	static const char *const heads[] = {"add element t s ", "add rule t c ip daddr "};
+	struct parsed t[2];
+	char *want, *text[2];
+	for (int i = 0; i < 2; i++) {
+		assert_true(asprintf(&text[i], "%s%s%s\n", defines, heads[i], literal) > 0);
+		parse_raw(&t[i], text[i], strlen(text[i]), NULL);
+		assert_int_equal(t[i].err, 0);
+	}
+	const struct expr *nodes = t[RULE].cmds.first->rule.stmts->expr->pair.right;
+	const struct expr *set = t[ELEMENTS].cmds.first->expr;
+	char *before = literal_dump(set);
+	want = literal_dump(nodes);
+	assert_int_equal(members_count(set), nodes->list.n);
+	for (uint32_t i = 0; i < set->list.n; i++)
+		texts -= set->list.items[i]->kind == EX_MEMBERS;
+	assert_int_equal(texts, 0);
+	for (uint32_t most = 1; most < 6; most++) {
+		struct expr *read = read_steps(&t[ELEMENTS], most);
+		char *got = literal_dump(read);
+		assert_string_equal(got, want);
+		free(got);
+		if (!*defines)
+			same_places(read, nodes, (uint32_t)(strlen(heads[1]) - strlen(heads[0])));
+	}
+	char *after = literal_dump(set);
+	assert_string_equal(after, before);
+	free(before);
+	free(after);
+	free(want);
+	for (int i = 0; i < 2; i++) {
+		parsed_free(&t[i]);
+		free(text[i]);
+	}
+}
+
+static void test_literals(void **state)
+{
+	check_literal("", "{ 10.0.0.1 }", 1);
+	check_literal("", "{ 10.0.0.1, 10.0.0.2,10.0.0.3 , }", 1);
+	check_literal("", "{\n # none, of these\n 1.1.1.1 # one, } two\n , \n\n2.2.2.2,,3.3.3.3\n}",
+		      1);
+	check_literal("", "{ 1.1.1.1-1.1.1.9, 10.0.0.0/8, *, 0x10, \"a b\", eth*, a . 5-6 . c }",
+		      1);
+	check_literal("",
+		      "{ 1.1.1.1 timeout 1d2h comment \"x, } y\", 2.2.2.2 counter packets 1 "
+		      "bytes 2 expires 3s, 3.3.3.3 }",
+		      1);
+	check_literal("", "{ 1.1.1.1 : accept, 2.2.2.2 : jump \\\n there, 3.3.3.3 counter : 5 }",
+		      1);
+	check_literal("", "{ 1, { 2, { 3, 4 }, 5 }, 6, 7 }", 2);
+	check_literal("", "{ { 1 } }", 0);
+	check_literal("define a = 5\n", "{ 1, $a, 2, 3 . $a, $a timeout 1s, 4, 5 }", 3);
+	check_literal("define a = { 1, 2 }\ndefine b = { 3, $a, 4 }\n", "{ $b, 5, $a, $b }", 8);
+	check_literal("define a = { 1, 2 }\n", "$a", 1);
+}
+
+/* A variable means what it meant where it stood. */
+static void test_redefined(void **state)
+{
+	struct parsed t;
+	parse_ok(&t, "define a = 1\ndefine b = { $a, 2 }\nadd element t s { 7, 3 . $a, $b }\n"
+		     "redefine a = 8\nredefine b = { 9 }\n");
+	char *got = literal_dump(t.cmds.first->expr);
+	assert_string_equal(got, "{7# (. 3# 1#) 1# 2#}");
+	free(got);
+	parsed_free(&t);
+}
+
+/* Each allocation fails once. */
+static void test_memory(void **state)
+{
+	static const char text[] = "add element t s { 1 counter, 2, 3 comment \"four\", { 5 } }\n";
+	struct parsed t;
+	struct expr *some;
+	int err = -ENOMEM;
+	parse_raw(&t, text, sizeof(text) - 1, NULL);
+	assert_int_equal(t.err, 0);
+	for (uint64_t at = 0; err; at++) {
+		struct arena a = {.first = 64};
+		memory_arm(at, false);
+		err = members_read_all(&t.sources, &a, t.cmds.first->expr, &some);
+		memory_disarm();
+		assert_int_equal(err, memory.hit ? -ENOMEM : 0);
+		if (err)
+			assert_int_equal(err, -ENOMEM);
+		else
+			assert_int_equal(some->list.n, 4);
+		arena_free(&a);
+	}
+	parsed_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_literals),
+		cmocka_unit_test(test_redefined),
+		cmocka_unit_test(test_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
