@@ -74,7 +74,8 @@ TAMIS_API int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_
  * line leaves open: its lifetime without `timeout`, its counts without `packets` and `bytes`. Size
  * and default timeout become those of the session. Sets that the session does not have stay as they
  * are. Such sets are no part of a ruleset: reloads and `flush ruleset` leave them alone, unless the
- * ruleset declares a set of that name itself.
+ * ruleset declares a set of that name itself; and one that says `create table inet global` does not
+ * find the table that is there for them.
  *
  * Left out, and named in *messages: sets with a name that nft does not take, lists without members
  * or with members of different types.

@@ -555,14 +555,13 @@ static int set_publish(struct publish *p)
 
 int ipset_publish(struct ipset *s, struct tamis *t, uint64_t now, struct strbuf *messages)
 {
-	static const char table[] = "add table inet global\n";
 	struct publish p = {.s = s, .messages = messages};
 	int err = change_begin(t, now, &p.change);
 
 	if (err)
 		return err;
 	s->now = now;
-	err = change_text(p.change, table, sizeof(table) - 1, messages);
+	err = change_table_own(p.change, "inet", "global");
 	for (size_t i = 0; !err && i < s->sets.n; i++) {
 		p.set = s->sets.items[i];
 		err = set_publish(&p);

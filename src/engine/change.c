@@ -118,6 +118,25 @@ int change_set_find(struct change *c, const char *family, const char *table, con
 	return 0;
 }
 
+int change_table_own(struct change *c, const char *family, const char *table)
+{
+	struct model *m = c->engine->model;
+	struct strbuf text = STRBUF_INIT, said = STRBUF_INIT;
+	int err = 0;
+
+	if (!model_table_find(m, family_find(family), table)) {
+		strbuf_printf(&text, "add table %s %s\n", family, table);
+		err = strbuf_error(&text);
+		if (!err)
+			err = change_text(c, text.data, text.len, &said);
+		if (!err)
+			model_table_find(m, family_find(family), table)->foreign = true;
+	}
+	strbuf_free(&text);
+	strbuf_free(&said);
+	return err;
+}
+
 void change_set_own(struct change_set *s)
 {
 	s->model->foreign = s->foreign = true;

@@ -35,6 +35,12 @@ bool change_takes_name(const char *name);
  * only change_abort() may follow. */
 int change_text(struct change *c, const char *text, size_t len, struct strbuf *messages);
 
+/*
+ * A table for sets that are no part of a ruleset, see change_set_own(): made if it is not there,
+ * and then the first ruleset that declares it finds none. 0 or -ENOMEM.
+ */
+int change_table_own(struct change *c, const char *family, const char *table);
+
 /* A named set as change_add() takes it; until the transaction ends. */
 struct change_set {
 	struct set *set; /* where elements go: see change_replace() */

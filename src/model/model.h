@@ -45,6 +45,7 @@ struct model_table {
 	bool handle_saved; /* the open transaction knows what next_handle was */
 	bool jumps_added;  /* by it, such that they must be checked */
 	bool jumps_stale;  /* the levels of chains are not what they are to be */
+	bool foreign;	   /* there for foreign sets alone: no ruleset has declared it yet */
 	struct list chains, sets, objects, flowtables; /* heads */
 	struct map chain_by_name, set_by_name, flowtable_by_name;
 	struct map object_by_name[OBJ_KINDS];

@@ -30,7 +30,7 @@ enum undo_kind {
 	UNDO_ADD,	/* item came: out with it */
 	UNDO_DELETE,	/* item went: back in front of `next` */
 	UNDO_HANDLES,	/* item is a table, number its next_handle */
-	UNDO_FLAGS,	/* item is a table, number its flags */
+	UNDO_FLAGS,	/* item is a table, number its flags and UNDO_FOREIGN */
 	UNDO_CHAIN,	/* item is a chain, saved its old struct chain_decl */
 	UNDO_FLOWTABLE, /* item is one, saved its old struct flowtable_decl */
 	UNDO_RENAME,	/* item is a chain, saved its old name */
@@ -38,6 +38,8 @@ enum undo_kind {
 	UNDO_QUOTA,	/* item is an object, saved its old struct obj_decl */
 	UNDO_RESET,	/* item is a struct state; nothing happens before the commit */
 };
+
+#define UNDO_FOREIGN (UINT64_C(1) << 32) /* it was foreign, and had no comment */
 
 struct undo {
 	enum undo_kind kind;

@@ -359,9 +359,17 @@ static void undo_entry(struct model *m, const struct undo *u)
 		((struct model_table *)u->item)->next_handle = u->number;
 		((struct model_table *)u->item)->handle_saved = false;
 		break;
-	case UNDO_FLAGS:
-		((struct model_table *)u->item)->flags = (uint32_t)u->number;
+	case UNDO_FLAGS: {
+		struct model_table *t = u->item;
+
+		t->flags = (uint32_t)u->number;
+		if (u->number & UNDO_FOREIGN) {
+			t->foreign = true;
+			free(t->comment);
+			t->comment = NULL;
+		}
 		break;
+	}
 	case UNDO_CHAIN: {
 		struct model_chain *c = u->item;
 

@@ -187,45 +187,44 @@ static int set_keep(struct model_set *from, struct model_set *to, uint64_t now)
 
 /* --- sets of other front ends ---------------------------------------------------------------- */
 
-static bool declares(const struct cmd *c, const struct model_set *s)
+/* Notes the sets of a table that commands declare anew, by their names. */
+static int declared_find(const struct model_table *t, const struct cmd *first, struct map *out)
 {
-	return (c->op == CMD_ADD || c->op == CMD_CREATE) &&
-	       (c->obj == CO_SET || c->obj == CO_MAP) && c->family == s->table->family &&
-	       !strcmp(c->table.text, s->table->name) && !strcmp(c->name.text, s->name);
+	int err = 0;
+
+	for (const struct cmd *c = first; c && !err; c = c->next) {
+		struct model_set *s;
+
+		if ((c->op != CMD_ADD && c->op != CMD_CREATE) ||
+		    (c->obj != CO_SET && c->obj != CO_MAP) || c->family != t->family ||
+		    strcmp(c->table.text, t->name))
+			continue;
+		s = model_set_find(t, c->name.text);
+		err = s ? map_insert_str(out, s->name, s) : 0;
+		err = err == -EEXIST ? 0 : err;
+	}
+	return err;
 }
 
-static bool is_declared(const struct cmd *first, const struct model_set *s)
+/* The table, which the commands find there. */
+static int foreign_table(struct model *m, const struct model_table *from, struct model_table **out)
 {
-	for (const struct cmd *c = first; c; c = c->next)
-		if (declares(c, s))
-			return true;
-	return false;
-}
-
-/* The table as the commands have it, which find it there. */
-static int foreign_table(struct model *m, const struct model_table *from, const struct cmd *first,
-			 struct model_table **out)
-{
-	struct table_decl d = {0};
+	int err;
 
 	*out = model_table_find(m, from->family, from->name);
 	if (*out)
 		return 0;
-	for (const struct cmd *c = first; c; c = c->next)
-		if (c->op == CMD_ADD && c->obj == CO_TABLE && c->family == from->family &&
-		    !strcmp(c->table.text, from->name)) {
-			d.comment = c->table_decl.comment;
-			break;
-		}
-	return table_item_add(m, from->family, from->name, &d, LOC_NONE, out);
+	err = table_item_add(m, from->family, from->name, &(struct table_decl){0}, LOC_NONE, out);
+	if (!err)
+		(*out)->foreign = true;
+	return err;
 }
 
-static int foreign_carry_one(struct model *m, struct model_set *from, const struct cmd *first,
-			     uint64_t now)
+static int foreign_carry_one(struct model *m, struct model_set *from, uint64_t now)
 {
 	struct model_table *t;
 	struct model_set *to;
-	int err = foreign_table(m, from->table, first, &t);
+	int err = foreign_table(m, from->table, &t);
 
 	if (!err)
 		err = set_item_add(m, t, from->name, &from->decl, LOC_NONE, &to);
@@ -236,17 +235,27 @@ static int foreign_carry_one(struct model *m, struct model_set *from, const stru
 	return set_keep(from, to, now);
 }
 
+static bool has_foreign(const struct model_table *t)
+{
+	list_foreach (l, &t->sets)
+		if (container_of(l, struct model_set, link)->foreign)
+			return true;
+	return false;
+}
+
 int foreign_carry(struct model *m, const struct model_table *from, const struct cmd *first,
 		  uint64_t now)
 {
-	int err = 0;
+	struct map declared = MAP_INIT;
+	int err = has_foreign(from) ? declared_find(from, first, &declared) : 0;
 
 	list_foreach (l, &from->sets) {
 		struct model_set *s = container_of(l, struct model_set, link);
 
-		if (!err && s->foreign && !is_declared(first, s))
-			err = foreign_carry_one(m, s, first, now);
+		if (!err && s->foreign && !map_find_str(&declared, s->name))
+			err = foreign_carry_one(m, s, now);
 	}
+	map_free(&declared);
 	return err;
 }
 

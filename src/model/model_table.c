@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_table: commands on tables, and `flush ruleset`. A table is taken out whole, at the cost of
  * its freeing at the commit. */
+#include <stdlib.h>
+
 #include "model/model_internal.h"
 
 int table_item_add(struct model *m, enum family family, const char *name,
@@ -26,6 +28,25 @@ int table_item_add(struct model *m, enum family family, const char *name,
 	return 0;
 }
 
+/* To the ruleset that declares it, it was not there. */
+static int table_claim(struct apply *a, struct model_table *t)
+{
+	const struct table_decl *d = &a->cmd->table_decl;
+	char *comment = d->comment ? strdup(d->comment) : NULL;
+	int err = d->comment && !comment ? -ENOMEM : log_reserve(a->m, 1);
+
+	if (err) {
+		free(comment);
+		return err;
+	}
+	log_push(a->m,
+		 (struct undo){.kind = UNDO_FLAGS, .item = t, .number = t->flags | UNDO_FOREIGN});
+	t->foreign = false;
+	t->comment = comment;
+	t->flags = d->flags;
+	return 0;
+}
+
 static int table_add(struct apply *a)
 {
 	const struct cmd *c = a->cmd;
@@ -35,6 +56,8 @@ static int table_add(struct apply *a)
 
 	if (c->table_decl.flags & (TABLEF_OWNER | TABLEF_PERSIST))
 		return fail_kernel(a, c->loc, EOPNOTSUPP);
+	if (t && t->foreign)
+		return table_claim(a, t);
 	if (t && c->op == CMD_CREATE)
 		return fail_kernel(a, c->table.loc, EEXIST);
 	if (t) {

@@ -83,18 +83,30 @@ def costs(name, text):
     return listing, to_json, from_json
 
 
+def foreign(n):
+    """A flush and declarations beside as many sets of ipset, some of which are declared."""
+    n *= 4
+    with open("sets", "w") as out:
+        out.writelines(f"create s{i} hash:ip\nadd s{i} {ip(i)}\n" for i in range(n))
+    with open("rules", "w") as out:
+        out.write("flush ruleset\n" + "".join(f"add set inet global {'s' if i % 3 else 'n'}{i} {{ type ipv4_addr; }}\n"
+                                              for i in range(n)))
+    return instructions("list", "-f", "rules", "--ipset", "sets")[0],
+
+
 def main():
     if not shutil.which("valgrind"):
         print("1..0 # SKIP valgrind is not installed")
         return 0
     failed = 0
-    print(f"1..{len(SHAPES)}")
+    print(f"1..{len(SHAPES) + 1}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         nothing = costs("empty", "")
-        for n, (shape, make) in enumerate(SHAPES.items(), 1):
+        shapes = {shape: lambda n, make=make: costs("text", make(n)) for shape, make in SHAPES.items()}
+        for n, (shape, cost) in enumerate({**shapes, "sets of ipset": foreign}.items(), 1):
             try:
-                few, many = costs("few", make(FEW)), costs("many", make(FEW * TIMES))
+                few, many = cost(FEW), cost(FEW * TIMES)
                 grown = [(m - z) / (f - z) for f, m, z in zip(few, many, nothing)]
             except (RuntimeError, subprocess.SubprocessError) as e:
                 grown = [TIMES * TIMES]

@@ -748,6 +748,53 @@ static void test_outlive(void **state)
 	tamis_free(t);
 }
 
+/* Nor is the table that is there for them: a ruleset that creates it does. */
+static void test_create_table(void **state)
+{
+	static const char create[] =
+		"create table inet global { comment \"ours\"; flags dormant; chain c { ip saddr @a "
+		"drop; }; }\n";
+	static const char wrong[] = "create table inet global { comment \"not\"; flags dormant; }\n"
+				    "delete set inet global nope";
+	struct tamis *t;
+	char text[512];
+
+	(void)state;
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	publish(t, 0, "create a hash:ip\nadd a 10.0.0.1\n");
+	/* One that fails leaves it as it was. */
+	assert_int_equal(tamis_load_text(t, NULL, wrong, strlen(wrong), NULL, NULL, NULL), -EINVAL);
+	has(t, 0, "comment", false);
+	has(t, 0, "dormant", false);
+	load(t, create, 0);
+	assert_int_equal(tamis_load_text(t, NULL, create, strlen(create), NULL, NULL, NULL),
+			 -EINVAL);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i == 1) {
+			snprintf(text, sizeof(text), "flush ruleset\n%s", create);
+			load(t, text, 0);
+		} else if (i) {
+			assert_int_equal(tamis_reload_text(t, NULL, create, strlen(create), NULL,
+							   NULL, NULL),
+					 0);
+		}
+		has(t, 0, "comment \"ours\"", true);
+		has(t, 0, "flags dormant", true);
+		has(t, 0, "ip saddr @a drop", true);
+		has(t, 0, "10.0.0.1", true);
+	}
+	/* Twice in one text is once too often. */
+	snprintf(text, sizeof(text), "flush ruleset\ncreate table inet global\n%s", create);
+	assert_int_equal(tamis_load_text(t, NULL, text, strlen(text), NULL, NULL, NULL), -EINVAL);
+	has(t, 0, "ip saddr @a drop", true);
+	/* A table of the ruleset's is not there for them. */
+	load(t, "flush ruleset; delete table inet global; table inet global { }", 0);
+	publish(t, 0, "create a hash:ip\n");
+	assert_int_equal(tamis_load_text(t, NULL, create, strlen(create), NULL, NULL, NULL),
+			 -EINVAL);
+	tamis_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -756,7 +803,7 @@ int main(void)
 		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_public),		cmocka_unit_test(test_whole_is_its_lines),
 		cmocka_unit_test(test_again),		cmocka_unit_test(test_outlive),
-		cmocka_unit_test(test_again_in_order),
+		cmocka_unit_test(test_again_in_order),	cmocka_unit_test(test_create_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
