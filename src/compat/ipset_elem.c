@@ -254,7 +254,7 @@ static bool in_range(const struct ipset_body *b, const uint8_t *key)
 	return value >= b->first && value <= b->last;
 }
 
-int ipset_key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key)
+static int key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key)
 {
 	enum ipset_dim d = b->type->dims[0];
 
@@ -301,7 +301,7 @@ static int prefix_check(struct ipset *s, const struct ipset_body *b, const struc
 		return ipset_fail(s, "Invalid range, covers the whole address space");
 	if (!zero || (p->dim == DIM_NET && (pairs || b->type->dims[1] == DIM_IFACE)))
 		return 0;
-	err = b->type->dims[0] == DIM_IP ? ipset_key_check(s, b, p->raw) : 0;
+	err = b->type->dims[0] == DIM_IP ? key_check(s, b, p->raw) : 0;
 	return err ? err
 		   : ipset_fail(s, "The value of the CIDR parameter of the IP address is "
 				   "invalid");
@@ -359,7 +359,7 @@ static int keys_each(struct ipset *s, struct ipset_body *b, enum ipset_verb verb
 	}
 	do {
 		line_key(b, l, key);
-		err = ipset_key_check(s, b, key);
+		err = key_check(s, b, key);
 		if (!err)
 			err = verb == IPSET_ADD ? ipset_add(s, b, key, &ext, x->given)
 						: elem_del(s, b, key);

@@ -326,7 +326,6 @@ int ipset_add_finish(struct ipset *s);
 int ipset_add_line(struct ipset *s, const char *line, size_t len, bool exist);
 /* When the time of an element ends that is added without saying. */
 uint64_t ipset_expires_default(const struct ipset *s, const struct ipset_body *b);
-int ipset_key_check(struct ipset *s, const struct ipset_body *b, const uint8_t *key);
 int ipset_elem_drop(struct ipset *s, struct ipset_body *b, uint32_t id);
 
 /* --- ipset_elem.c, ipset_member.c --------------------------------------------------------- */

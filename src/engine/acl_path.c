@@ -64,7 +64,7 @@ static void timeouts_apply(struct acl_path *p)
 			       p->timeout[timeout_kind((enum ct_timeout)i)] * NS_PER_S);
 }
 
-int acl_path_new(struct acl_path **out)
+static int acl_path_new(struct acl_path **out)
 {
 	struct acl_path *p = calloc(1, sizeof(*p));
 	struct ct_config config;

@@ -48,7 +48,6 @@ struct acl_watch {
 	void *arg;
 };
 
-int acl_path_new(struct acl_path **out);
 void acl_path_free(struct acl_path *p);
 
 /* True if some interface has anything bound. O(1). */

@@ -97,8 +97,6 @@ static inline bool mask_is_dense(burst_mask m)
  */
 burst_mask value_read(struct eval *ev, const struct prog_expr *e, burst_mask mask, unsigned depth,
 		      const struct column **out);
-/* The len bytes of packet i's value, in network order. */
-void value_bytes(const struct column *c, unsigned len, unsigned i, uint8_t *out);
 /* As keys for a set: packed, at i * stride. `keys` has room for BURST_MAX * PROG_VALUE_MAX. */
 burst_mask value_keys(struct eval *ev, const struct prog_expr *e, burst_mask mask, uint8_t *keys);
 

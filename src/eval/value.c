@@ -57,7 +57,8 @@ static void put(struct column *c, unsigned len, unsigned i, const uint8_t *p)
 		memcpy(c->bytes + i * len, p, len);
 }
 
-void value_bytes(const struct column *c, unsigned len, unsigned i, uint8_t *out)
+/* The len bytes of packet i's value, in network order. */
+static void value_bytes(const struct column *c, unsigned len, unsigned i, uint8_t *out)
 {
 	if (len <= 8)
 		be_store(out, c->num[i], len);

@@ -6,7 +6,7 @@
  */
 #include "lang/parser.h"
 
-struct cmd *cmd_new(struct parser *p, enum cmd_op op, enum cmd_obj obj, struct loc loc)
+static struct cmd *cmd_new(struct parser *p, enum cmd_op op, enum cmd_obj obj, struct loc loc)
 {
 	struct cmd *c = arena_new(p->a, struct cmd);
 	c->op = op;

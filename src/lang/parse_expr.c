@@ -198,7 +198,11 @@ static struct expr *parse_chain(struct parser *p, enum place place, struct expr 
 	return e;
 }
 
-struct expr *parse_rhs_concat(struct parser *p)
+/* { ... }: elements or mappings. */
+static struct expr *parse_set_literal(struct parser *p, bool may_be_empty);
+
+/* A value without lists: what stands in a set, a concatenation of constants. */
+static struct expr *parse_rhs_concat(struct parser *p)
 {
 	return parse_chain(p, RIGHT, parse_multi(p, RIGHT), T_DOT, EX_CONCAT);
 }
@@ -436,7 +440,7 @@ void parse_member(struct parser *p, struct expr *set)
 	expr_list_add(p->a, &set->list, e);
 }
 
-struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
+static struct expr *parse_set_literal(struct parser *p, bool may_be_empty)
 {
 	struct expr *set = expr_new(p->a, EX_SET, token_loc(p));
 	token_expect(p, T_LBRACE, "'{'");

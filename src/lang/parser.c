@@ -160,7 +160,23 @@ static void skip_item(struct parser *p)
 	token_next(p);
 }
 
-void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg, bool top)
+static void scope_open(struct parser *p)
+{
+	struct scope *s = arena_new(p->a, struct scope);
+	s->parent = p->scope;
+	s->next_made = p->made;
+	p->scope = p->made = s;
+}
+
+static void scope_close(struct parser *p)
+{
+	map_free(&p->scope->by_name);
+	p->scope = p->scope->parent;
+}
+
+/* Items until `}` or (top) the end of the text, each through item(); goes on after errors. */
+static void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg,
+			bool top)
 {
 	jmp_buf back, *outer = p->recover;
 	struct scope *scope = p->scope;
@@ -201,20 +217,6 @@ struct loc parse_block(struct parser *p, void (*item)(struct parser *p, void *ar
 	inside = parse_span(p, inside);
 	token_expect(p, T_RBRACE, "'}'");
 	return inside;
-}
-
-void scope_open(struct parser *p)
-{
-	struct scope *s = arena_new(p->a, struct scope);
-	s->parent = p->scope;
-	s->next_made = p->made;
-	p->scope = p->made = s;
-}
-
-void scope_close(struct parser *p)
-{
-	map_free(&p->scope->by_name);
-	p->scope = p->scope->parent;
 }
 
 static void scopes_free(struct parser *p)

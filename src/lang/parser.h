@@ -117,13 +117,8 @@ void parse_leave(struct parser *p, unsigned levels);
 /* Jumps to the end of the parse, which returns -ENOMEM. */
 __attribute__((noreturn)) void parse_oom(struct parser *p);
 
-/* Items until `}` or (top) the end of the text, each through item(); goes on after errors. */
-void parse_items(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg, bool top);
 /* { items } with a scope of its own; the place of what is inside, the first brace included. */
 struct loc parse_block(struct parser *p, void (*item)(struct parser *p, void *arg), void *arg);
-
-void scope_open(struct parser *p);
-void scope_close(struct parser *p);
 
 /* --- parse_define.c: variables and includes ------------------------------------------------- */
 
@@ -166,8 +161,6 @@ bool token_is_family(const struct parser *p);
 
 /* What stands right of one: values, ranges, sets, lists, @sets. */
 struct expr *parse_rhs(struct parser *p);
-/* A value without lists: what stands in a set, a concatenation of constants. */
-struct expr *parse_rhs_concat(struct parser *p);
 /* What a statement takes: values and expressions, concatenated or listed, or a map. */
 struct expr *parse_stmt_expr(struct parser *p);
 /* Without list. */
@@ -178,8 +171,6 @@ struct expr *parse_stmt_concat(struct parser *p);
 struct expr *parse_stmt_value(struct parser *p);
 /* a . b for typeof and keys of maps: expressions. */
 struct expr *parse_concat(struct parser *p);
-/* { ... }: elements or mappings. */
-struct expr *parse_set_literal(struct parser *p, bool may_be_empty);
 /* A member of a set literal, in front of `,` or `}`: to the end of the set's list. */
 void parse_member(struct parser *p, struct expr *set);
 /* Whether the token is a word that is a whole member; then parse_symbol() takes it. */
@@ -239,7 +230,6 @@ void parse_object_body(struct parser *p, struct cmd *object);
 
 /* One command of the top level. */
 void parse_line(struct parser *p, void *arg);
-struct cmd *cmd_new(struct parser *p, enum cmd_op op, enum cmd_obj obj, struct loc loc);
 /* A command about the same table, chain and name. */
 struct cmd *cmd_from(struct parser *p, const struct cmd *c, enum cmd_obj obj, struct loc loc);
 void cmd_list_add(struct cmd_list *l, struct cmd *c);

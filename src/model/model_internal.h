@@ -154,7 +154,6 @@ int stmts_visit(struct stmt *first, expr_fn fn, void *arg);
 int set_written(struct apply *a, struct model_set *s, struct loc loc);
 /* True if both declare the same kind of set: types and flags; size and times may differ. */
 bool set_decl_same(const struct set_decl *a, const struct set_decl *b);
-int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg);
 /* Counts the rule in (1) or out (-1): at its chain and at all that it names, its anonymous chains'
  * rules too. */
 void rule_count(struct model_rule *r, int delta);

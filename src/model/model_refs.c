@@ -12,6 +12,8 @@
 
 /* --- walking statements ----------------------------------------------------------------------- */
 
+static int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg);
+
 static int list_visit(struct expr_list *l, const struct stmt *s, expr_fn fn, void *arg)
 {
 	int ret = 0;
@@ -35,7 +37,7 @@ static int elem_visit(struct elem_expr *e, const struct stmt *s, expr_fn fn, voi
 	return ret || !e ? ret : stmts_visit(e->stmts, fn, arg);
 }
 
-int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg)
+static int expr_visit(struct expr *e, const struct stmt *s, expr_fn fn, void *arg)
 {
 	int ret = e ? fn(arg, e, s) : 0;
 

@@ -122,7 +122,8 @@ int capture_add_interface(struct capture *c, struct capture_interface i)
 	return err;
 }
 
-bool pcap_next(struct capture *c, struct burst *b)
+/* Reads the next record; as pcapng_next(). */
+static bool pcap_next(struct capture *c, struct burst *b)
 {
 	uint32_t sec, frac, caplen, len;
 	const uint8_t *p;
@@ -331,11 +332,6 @@ enum capture_end capture_end(const struct capture *c)
 const char *capture_warnings(const struct capture *c)
 {
 	return strbuf_str(&c->warnings);
-}
-
-enum capture_format capture_format(const struct capture *c)
-{
-	return c->format;
 }
 
 uint32_t capture_interfaces(const struct capture *c)

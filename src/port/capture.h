@@ -25,8 +25,6 @@ enum {
 struct capture;
 struct capture_writer;
 
-enum capture_format { CAPTURE_PCAP, CAPTURE_PCAPNG };
-
 /* How reading ended. */
 enum capture_end {
 	CAPTURE_COMPLETE,  /* or not ended yet */
@@ -73,7 +71,6 @@ enum capture_end capture_end(const struct capture *c);
  */
 const char *capture_warnings(const struct capture *c);
 
-enum capture_format capture_format(const struct capture *c);
 /*
  * Interfaces known so far (they may come in the middle of a file); one for pcap. A pointer is valid
  * until the next capture_read(); NULL for an index that is none.

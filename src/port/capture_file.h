@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_file: what the two formats' readers share, and nobody else includes.
+ * capture_file: what the two formats' readers share, and nobody but their tests includes.
  *
  * The file passes through one window. Packets are not copied: a burst points into the window, so
  * while it has packets the window must not move; capture_fetch() says FETCH_LATER then, which ends
@@ -18,6 +18,8 @@ enum {
 	PCAPNG_ORDER = 0x1a2b3c4d,
 	PCAPNG_MAJOR = 1,
 };
+
+enum capture_format { CAPTURE_PCAP, CAPTURE_PCAPNG };
 
 struct capture {
 	struct stream *in;
@@ -63,8 +65,7 @@ void capture_add(struct capture *c, struct burst *b, uint32_t interface, uint64_
 /* 0 or -ENOMEM; takes over the name. */
 int capture_add_interface(struct capture *c, struct capture_interface i);
 
-/* Each reads the next record or block. False ends the burst: nothing more, now or at all. */
-bool pcap_next(struct capture *c, struct burst *b);
+/* Reads the next block. False ends the burst: nothing more, now or at all. */
 bool pcapng_next(struct capture *c, struct burst *b);
 
 static inline uint16_t capture_u16(const struct capture *c, const uint8_t *p)

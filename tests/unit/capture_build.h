@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "port/capture.h"
+#include "port/capture_file.h"
 
 struct file {
 	uint8_t b[1 << 16];

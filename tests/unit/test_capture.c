@@ -82,7 +82,7 @@ static void pcap_variants(void **state)
 			}
 		}
 		c = open_file(&f, k & 2);
-		assert_int_equal(capture_format(c), CAPTURE_PCAP);
+		assert_int_equal(c->format, CAPTURE_PCAP);
 		assert_int_equal(capture_interfaces(c), 1);
 		assert_null(capture_interface(c, 1));
 		assert_int_equal(capture_interface(c, 0)->linktype, 1);
@@ -241,7 +241,7 @@ static void pcapng_blocks(void **state)
 		struct capture *c = open_file(&f, gzip);
 		int err;
 
-		assert_int_equal(capture_format(c), CAPTURE_PCAPNG);
+		assert_int_equal(c->format, CAPTURE_PCAPNG);
 		assert_int_equal(capture_read(c, &b, &msg), 0);
 		assert_int_equal(b.n, 5);
 		for (unsigned i = 0; i < 5; i++) {
