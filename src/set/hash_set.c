@@ -43,12 +43,9 @@ int hash_set_table(struct set *s, struct hash_table **out)
 
 int hash_set_provide(struct set *s)
 {
-	struct hash_table *shown = s->published, *t = s->store.table;
 	struct elem_pool *pool = s->update_bytes ? elem_pool_of(s) : NULL;
-	int err = hash_table_provide(t, s->updates, s->update_columns);
+	int err = hash_table_provide(s->store.table, s->updates, s->update_columns);
 
-	if (!err && shown != t)
-		err = hash_table_provide(shown, s->updates, s->update_columns);
 	if (!err && s->update_bytes)
 		err = pool ? elem_pool_reserve(pool, s->update_bytes, 2 * s->updates) : -ENOMEM;
 	return err;
@@ -258,6 +255,23 @@ static int find_or_put(struct set *s, const struct set_item *item, struct lifeti
 	}
 }
 
+/*
+ * An element that was flushed, then added again, is to have a lifetime now: what readers see has
+ * none, so it is put in beside that.
+ */
+static int add_apart(struct set *s, struct hash_pos *pos, struct lifetime t, uint64_t now)
+{
+	const struct set_item item = {.lo = pos->key};
+
+	drop(s, pos);
+	int there = find_or_put(s, &item, t, (struct hash_how){0}, now, pos);
+	if (there < 0) /* needs no memory */
+		hash_table_add(s->store.table, item.lo, 0);
+	else
+		hash_table_unlock(pos);
+	return MIN(there, 0);
+}
+
 int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, unsigned flags,
 		 uint64_t now, struct set_elem **conflict)
 {
@@ -276,6 +290,8 @@ int hash_set_add(struct set *s, const struct set_item *item, struct lifetime t, 
 			err = -EEXIST;
 			if (conflict)
 				*conflict = e;
+		} else if ((t.timeout != timeout || t.expires_in) && hash_pos_is_again(&pos)) {
+			return add_apart(s, &pos, t, now);
 		} else if (t.timeout != timeout || t.expires_in) {
 			err = change_lifetime(
 				s, &pos, t.timeout,
@@ -389,6 +405,16 @@ void hash_set_settle(struct set *s, const uint8_t *key)
 	hash_table_settle(s->store.table, key, settled, s);
 }
 
+void hash_set_flush(struct set *s)
+{
+	hash_table_flush(s->store.table, s->desc.data_use ? settled : NULL, s);
+}
+
+void hash_set_unflush(struct set *s)
+{
+	hash_table_unflush(s->store.table, s->desc.data_use ? settled : NULL, s);
+}
+
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
 			       uint64_t expires, uint32_t fold)
 {
@@ -443,7 +469,8 @@ static void each_elem(void *ctx, struct set_elem *e, const uint8_t *key, uint64_
 static void hash_each(const struct set_store *st, unsigned key_len,
 		      void (*fn)(void *ctx, struct set_elem *e), void *ctx)
 {
-	hash_table_each(st->table, each_elem, &(struct each){fn, ctx});
+	if (st->table) /* else it stayed where it was, see set_flush() */
+		hash_table_each(st->table, each_elem, &(struct each){fn, ctx});
 }
 
 static void hash_store_free(struct set_store *st, unsigned key_len)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash_table: single keys, walks, expiry and transactions; see hash_table.h. */
+/* hash_table: single keys and walks; see hash_table.h. */
 #include "set/hash_table_internal.h"
 
 enum {
-	STEPS_A_SEGMENT = 4,
-	STEPS_A_BUILD = 128,
 	ALARMS_MAX = 4,	   /* for one key */
 	LOCK_TRIES = 2000, /* some 100 us: a segment is built in 10 */
 };
@@ -146,12 +144,11 @@ static struct hash_bucket *bucket_of(const struct hash_segment *seg, unsigned sl
 	return (struct hash_bucket *)&seg->bucket[slot / SLOTS];
 }
 
-/* Slots of a bucket that hold the key and are in a view. */
-static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
+uint32_t pos_slots(const struct hash_pos *pos, unsigned b, uint32_t slots)
 {
 	const struct hash_table *t = pos->t;
 	const struct hash_bucket *bucket = &pos->seg->bucket[b];
-	uint32_t m = t->ops->compare(bucket, pos->tag) & views & VIEW_BITS, out = 0;
+	uint32_t m = t->ops->compare(bucket, pos->tag) & slots & VIEW_BITS, out = 0;
 
 	for (; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
@@ -161,8 +158,7 @@ static uint32_t slots_of(const struct hash_pos *pos, unsigned b, uint32_t views)
 	return out;
 }
 
-static inline bool pos_lock(struct hash_table *t, const uint8_t *key, bool patient,
-			    struct hash_pos *pos)
+bool pos_lock(struct hash_table *t, const uint8_t *key, bool patient, struct hash_pos *pos)
 {
 	for (;;) {
 		struct hash_root *root = LOAD_ACQUIRE(&t->root);
@@ -183,7 +179,7 @@ bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *
 {
 	pos_lock(t, key, true, pos);
 	pos->shift = t->next_shift;
-	return t->ops->find(pos, pos->shift);
+	return pos->seg->flushed ? flushed_find(pos) : t->ops->find(pos, pos->shift);
 }
 
 int hash_table_lock_shown(struct hash_table *t, const uint8_t *key, bool patient,
@@ -206,8 +202,8 @@ uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c)
 	return segment_word(pos->seg, c, pos->slot);
 }
 
-static struct set_elem *slot_elem(const struct hash_table *t, const struct hash_segment *seg,
-				  unsigned slot)
+struct set_elem *slot_elem(const struct hash_table *t, const struct hash_segment *seg,
+			   unsigned slot)
 {
 	uint64_t record = segment_word(seg, HASH_RECORD, slot);
 
@@ -236,7 +232,7 @@ const uint8_t *hash_elem_key(const struct hash_table *t, const struct set_elem *
 	return buf;
 }
 
-static int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires)
+int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires)
 {
 	int err = 0;
 
@@ -301,7 +297,7 @@ static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segme
 
 	if (!(bucket->head & RESTING))
 		return none;
-	uint16_t *resting = segment_resting(t, seg, b);
+	uint16_t *resting = &segment_marks(t, seg, b)->resting;
 	uint32_t clean = none & ~(uint32_t)*resting;
 	if (clean || !segment_rested(t, seg))
 		return clean;
@@ -413,18 +409,21 @@ static int put_ready(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], ui
 	return err;
 }
 
+static inline bool is_bare(const uint64_t word[HASH_COLUMNS])
+{
+	return !(word[HASH_EXPIRES] | word[HASH_TIMEOUT] | word[HASH_RECORD]);
+}
+
 /* Puts the key in where it is locked. 0, -EAGAIN after an alarm: nothing is locked; -errno. */
 static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint32_t views)
 {
 	struct hash_table *t = pos->t;
 	const struct hash_place place = {pos->at, pos->tag};
-	bool words = word[HASH_EXPIRES] | word[HASH_TIMEOUT] | word[HASH_RECORD];
-
 	if (pos->ready)
 		return put_ready(pos, word, views);
 	for (;;) {
 		int err = segment_wants(t, pos->seg) ? segment_provide(pos) : 0;
-		if (!err && words)
+		if (!err && !is_bare(word))
 			err = make_room(t, pos->seg, word);
 		if (err)
 			return err;
@@ -436,7 +435,7 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uin
 	}
 }
 
-static void count_add(struct hash_table *t, uint64_t delta)
+void count_add(struct hash_table *t, uint64_t delta)
 {
 	if (t->config.rcu)
 		__atomic_fetch_add(&t->count, delta, __ATOMIC_RELAXED);
@@ -493,11 +492,15 @@ int hash_table_put(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint
 	pos->counted = put_counts(pos, views);
 	if (pos->counted && !count_up(t, most))
 		return -ENFILE;
+	if (!pos->packet && t->flushed && pos->seg->flushed && is_bare(word) && flushed_again(pos))
+		return 0;
 	int err = put_here(pos, word, views);
 	if (err == -EAGAIN)
 		err = put_again(pos, word);
 	if (err && pos->counted)
 		count_add(t, -1ULL);
+	if (!err && pos->seg->flushed && pos->packet)
+		flushed_put(pos);
 	return err;
 }
 
@@ -507,8 +510,7 @@ int hash_table_add(struct hash_table *t, const uint8_t *key, uint64_t most)
 	struct hash_pos pos;
 	int err = 0;
 
-	pos_lock(t, key, true, &pos);
-	bool there = t->ops->find(&pos, t->next_shift);
+	bool there = hash_table_lock(t, key, &pos);
 	if (!there)
 		err = hash_table_put(&pos, none, most);
 	spin_unlock(&pos.seg->lock);
@@ -524,27 +526,44 @@ void hash_table_fetch(const struct hash_table *t, const uint8_t *key)
 	fetch_buckets(entry, at);
 }
 
-bool hash_pos_counts(const struct hash_pos *pos)
+bool slot_counts(const struct hash_table *t, const struct hash_segment *seg, unsigned slot,
+		 bool packet)
 {
-	uint32_t head = bucket_of(pos->seg, pos->slot)->head;
-	return !pos->packet || head & 1U << pos->slot % SLOTS << LOAD(&pos->t->count_shift);
+	uint32_t bit = 1U << slot % SLOTS;
+
+	if (packet &&
+	    seg->flushed) /* what the transaction wants stays when a packet takes it out */
+		return segment_marks(t, seg, slot / SLOTS)->later & bit;
+	return !packet || bucket_of(seg, slot)->head & bit << LOAD(&t->count_shift);
 }
 
-/* Takes a slot out of the views that changes go to. True if it is in none any more. */
-static bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet)
+bool hash_pos_counts(const struct hash_pos *pos)
 {
+	return slot_counts(pos->t, pos->seg, pos->slot, pos->packet);
+}
+
+void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uint32_t slots)
+{
+	if (!t->config.rcu || !slots)
+		return;
+	segment_marks(t, seg, b)->resting |= (uint16_t)slots;
+	STORE(&seg->bucket[b].head, seg->bucket[b].head | RESTING);
+	seg->since = 0;
+}
+
+bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet)
+{
+	if (seg->flushed)
+		return flushed_drop(t, seg, slot, packet);
 	struct hash_bucket *b = bucket_of(seg, slot);
 	uint32_t bit = 1U << slot % SLOTS, both = bit | bit << VIEW_SHIFT;
-	bool counts = !packet || b->head & bit << LOAD(&t->count_shift);
+	bool counts = slot_counts(t, seg, slot, packet);
 	uint32_t head = b->head & ~(packet || !t->open ? both : bit << t->next_shift);
 	bool gone = !(head & both);
 
-	if (gone && t->config.rcu) {
-		*segment_resting(t, seg, slot / SLOTS) |= (uint16_t)bit;
-		head |= RESTING;
-		seg->since = 0;
-	}
 	STORE_RELEASE(&b->head, head);
+	if (gone)
+		bucket_rest(t, seg, slot / SLOTS, bit);
 	if (counts)
 		count_add(t, -1ULL);
 	seg->kept -= gone;
@@ -590,242 +609,11 @@ void hash_table_each(const struct hash_table *t,
 
 	while ((seg = segment_next(&w)))
 		for (unsigned b = 0; b < seg->n_buckets; b++) {
-			uint32_t m =
-				LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
-			for (; m; m &= m - 1) {
+			for (uint32_t m = bucket_next(t, seg, b); m; m &= m - 1) {
 				unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
 				uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
 				fn(ctx, slot_elem(t, seg, slot), slot_key(t, seg, slot),
 				   end ? end : UINT64_MAX);
 			}
 		}
-}
-
-/* --- expiry --------------------------------------------------------------------------------- */
-
-struct expiring {
-	struct hash_table *t;
-	uint64_t now;
-	bool shown;
-	unsigned shift, budget, n;
-	bool (*fn)(void *ctx, struct set_elem *e);
-	void *ctx;
-};
-
-/* Takes out of a bucket what has expired; the earliest expiry left, or `least` if that is earlier.
- */
-static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsigned b,
-			      uint64_t least)
-{
-	struct hash_table *t = x->t;
-	const uint64_t *expires = &seg->column[HASH_EXPIRES][b * SLOTS];
-	uint32_t head = seg->bucket[b].head, m = head_kept(head);
-
-	for (; m; m &= m - 1) {
-		unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
-		uint64_t end = LOAD(&expires[i]);
-		if (!end)
-			continue;
-		if (!(head >> x->shift & 1U << i)) { /* in the other view alone */
-			least = MIN(least, end);
-			continue;
-		}
-		if (end <= x->now && x->n < x->budget && !x->fn(x->ctx, slot_elem(t, seg, slot)))
-			x->budget = x->n;
-		if (end > x->now || x->n == x->budget) {
-			least = MIN(least, end);
-			continue;
-		}
-		uint64_t record = segment_word(seg, HASH_RECORD, slot);
-		if (slot_drop(t, seg, slot, x->shown) && record)
-			t->config.record_free(t->config.rcu, (void *)(uintptr_t)record);
-		x->n++;
-	}
-	return least;
-}
-
-/* The same with bucket b and its neighbours; brings their due time up to date. */
-static void expire_buckets(struct expiring *x, struct hash_segment *seg, unsigned b)
-{
-	uint64_t least = UINT64_MAX;
-	unsigned first = b - b % DUE_BUCKETS;
-
-	for (b = first; b < first + DUE_BUCKETS && b < seg->n_buckets; b++)
-		least = expire_bucket(x, seg, b, least);
-	*bucket_due(seg, first) = least == UINT64_MAX ? 0 : least;
-}
-
-/* The earliest expiry left in a locked segment. */
-static uint64_t expire_segment(struct expiring *x, struct hash_segment *seg)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b += DUE_BUCKETS) {
-		const uint64_t *due = bucket_due(seg, b);
-		if (*due && *due <= x->now)
-			expire_buckets(x, seg, b);
-		if (*due)
-			least = MIN(least, *due);
-	}
-	return least;
-}
-
-/* The first segment that is due, locked; NULL: none, or another thread is at it. */
-static struct hash_segment *due_segment(struct hash_table *t, uint64_t now)
-{
-	struct hash_segment *seg = NULL;
-
-	spin_lock(&t->lock);
-	if (t->n_heap && t->heap[0].due <= now && spin_try(&t->heap[0].seg->lock))
-		seg = t->heap[0].seg;
-	spin_unlock(&t->lock);
-	return seg;
-}
-
-unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, unsigned *steps,
-			   struct hash_how how, bool (*fn)(void *ctx, struct set_elem *e),
-			   void *ctx)
-{
-	unsigned shift = how.packet ? LOAD(&t->read_shift) : t->next_shift;
-	struct expiring x = {t, now, how.packet, shift, budget, 0, fn, ctx};
-	struct hash_segment *seg;
-
-	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
-		uint64_t due = expire_segment(&x, seg);
-		spin_lock(&t->lock);
-		due_set(t, seg, due);
-		spin_unlock(&t->lock);
-		bool built = false;
-		if (how.ready)
-			spin_unlock(&seg->lock);
-		else
-			built = segment_shrink(t, seg, seg->at);
-		*steps -= MIN(*steps, built ? (unsigned)STEPS_A_BUILD : (unsigned)STEPS_A_SEGMENT);
-	}
-	return x.n;
-}
-
-uint64_t hash_table_next_due(const struct hash_table *t)
-{
-	spin_lock((uint32_t *)&t->lock);
-	uint64_t due = t->n_heap ? t->heap[0].due : UINT64_MAX;
-	spin_unlock((uint32_t *)&t->lock);
-	return due;
-}
-
-static uint64_t expired_in(const struct hash_table *t, const struct hash_segment *seg, uint64_t now)
-{
-	uint64_t n = 0;
-
-	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b++) {
-		uint64_t due = *bucket_due(seg, b);
-		uint32_t m = LOAD_ACQUIRE(&seg->bucket[b].head) >> t->next_shift & VIEW_BITS;
-		for (; due && due <= now && m; m &= m - 1) {
-			uint64_t end = segment_word(seg, HASH_EXPIRES,
-						    b * SLOTS + (unsigned)__builtin_ctz(m));
-			n += end && end <= now;
-		}
-	}
-	return n;
-}
-
-static uint64_t expired_below(const struct hash_table *t, uint64_t i, uint64_t now)
-{
-	if (i >= t->n_heap || t->heap[i].due > now)
-		return 0;
-	uint64_t n = expired_in(t, t->heap[i].seg, now);
-	for (unsigned k = 1; k <= 4; k++)
-		n += expired_below(t, i * 4 + k, now);
-	return n;
-}
-
-uint64_t hash_table_expired(const struct hash_table *t, uint64_t now)
-{
-	spin_lock((uint32_t *)&t->lock);
-	uint64_t n = expired_below(t, 0, now);
-	spin_unlock((uint32_t *)&t->lock);
-	return n;
-}
-
-/* --- transactions --------------------------------------------------------------------------- */
-
-void hash_table_begin(struct hash_table *t, bool visible)
-{
-	t->open = true;
-	t->next_shift = t->read_shift ^ VIEW_SHIFT;
-	STORE(&t->count_shift, t->next_shift);
-	if (visible)
-		t->read_shift = t->next_shift;
-}
-
-void hash_table_publish(struct hash_table *t)
-{
-	STORE_RELEASE(&t->read_shift, t->next_shift);
-}
-
-void hash_table_revert(struct hash_table *t)
-{
-	if (t->reverting)
-		return;
-	t->reverting = true;
-	t->next_shift ^= VIEW_SHIFT;
-	STORE_RELEASE(&t->read_shift, t->next_shift);
-}
-
-void hash_table_settle(struct hash_table *t, const uint8_t *key,
-		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx)
-{
-	struct hash_pos pos;
-	unsigned from = t->next_shift, to = from ^ VIEW_SHIFT;
-
-	pos_lock(t, key, true, &pos);
-	struct hash_segment *seg = pos.seg;
-	unsigned b[2] = {home_of(pos.at, seg->n_buckets), second_of(pos.at, seg->n_buckets)};
-	bool lost = false, rescan = false;
-	for (unsigned k = 0; k < 2; k++) {
-		uint32_t head = seg->bucket[b[k]].head;
-		uint32_t m = slots_of(&pos, b[k], (head ^ head >> VIEW_SHIFT) & VIEW_BITS);
-		for (; m; m &= m - 1) {
-			uint32_t bit = m & -m;
-			unsigned slot = b[k] * SLOTS + (unsigned)__builtin_ctz(m);
-			uint64_t record = segment_word(seg, HASH_RECORD, slot);
-			bool stays = head >> from & bit;
-			if (t->reverting) {
-				fn(ctx, slot_elem(t, seg, slot), stays ? 1 : -1);
-				count_add(t, stays ? 1 : -1ULL);
-			}
-			head = stays ? head | bit << to : head & ~(bit << to);
-			STORE_RELEASE(&seg->bucket[b[k]].head, head);
-			uint64_t end = segment_word(seg, HASH_EXPIRES, slot);
-			if (stays) {
-				note_due(t, seg, end); /* the heap has room for every segment */
-				if (end)
-					bucket_due_lower(seg, b[k], end);
-				continue;
-			}
-			seg->kept--;
-			lost = true;
-			rescan |= end != 0;
-			if (record)
-				t->config.record_free(NULL, (void *)(uintptr_t)record);
-		}
-	}
-	if (rescan) {
-		struct expiring x = {.t = t, .shift = t->next_shift};
-		for (unsigned k = 0; k < 2; k++)
-			expire_buckets(&x, seg, b[k]);
-		uint64_t due = expire_segment(&x, seg);
-		spin_lock(&t->lock);
-		due_set(t, seg, due);
-		spin_unlock(&t->lock);
-	}
-	if (lost)
-		segment_shrink(t, seg, pos.at);
-	else
-		spin_unlock(&seg->lock);
-}
-
-void hash_table_end(struct hash_table *t)
-{
-	t->open = t->reverting = false;
 }

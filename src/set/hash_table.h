@@ -39,7 +39,7 @@
  * A head has two bits a slot, for two views of the table: outside a transaction both are equal. A
  * transaction changes the one that readers do not look at and commits by one store of which view
  * that is; then, after a grace period, the other view is made equal key by key. What is in neither
- * view is gone; what is in one still stands.
+ * view is gone; what is in one still stands. A flush within a transaction: hash_table_flush.c.
  *
  * Without an rcu everything is done by one thread at a time: slots do not rest, locks are not
  * taken.
@@ -90,15 +90,6 @@ void hash_table_free(struct hash_table *t);
 void hash_table_share(struct hash_table *t, struct rcu *rcu);
 
 /*
- * Before a table that is shared is shown: has readers fetch it into their caches between bursts and
- * waits for that, until the deadline by the clock of rcu and never longer than some ms, or 3 us a
- * line, or 0.3 s, about. `shown` is what leads lookups to it.
- */
-void hash_table_warm(struct hash_table *t, struct hash_table *const *shown, uint64_t deadline);
-/* It is shown, by a store to *shown: readers need not go on. */
-void hash_table_warmed(struct hash_table *t);
-
-/*
  * What a lookup hands out: the record, if the element has one; else the key, as a number for keys
  * of up to 7 bytes, by its place (until the next change) for longer ones. Bit 0 tells, see
  * elem_is_bare(). This is the key of an element that has no record; buf takes it where it has no
@@ -147,6 +138,8 @@ uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c);
 struct set_elem *hash_pos_elem(const struct hash_pos *pos);
 /* True if the element was there when the transaction began. */
 bool hash_pos_is_old(const struct hash_pos *pos);
+/* True if it was, and went with a flush in place, and was put in again. */
+bool hash_pos_is_again(const struct hash_pos *pos);
 /* Changes expiry or timeout; 0 or -ENOMEM, never the latter where the value was not 0 before. */
 int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value);
 /*
@@ -217,6 +210,20 @@ void hash_table_revert(struct hash_table *t);
 void hash_table_settle(struct hash_table *t, const uint8_t *key,
 		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx);
 void hash_table_end(struct hash_table *t);
+
+/*
+ * Takes out all that the transaction sees, in place: readers see nothing of it before the commit,
+ * which then costs a walk over the table. What packets add from now on stays. Only where readers
+ * see none of a transaction before (not `visible`). A revert must then begin with
+ * hash_table_unflush(), and after a commit hash_table_settle_all() takes the place of all calls of
+ * hash_table_settle(), and gives back the memory that is not needed any more. fn (may be NULL) is
+ * told of each element that goes (-1) or comes back (+1).
+ */
+void hash_table_flush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
+		      void *ctx);
+void hash_table_unflush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
+			void *ctx);
+void hash_table_settle_all(struct hash_table *t);
 
 size_t hash_table_bytes(const struct hash_table *t); /* all its memory, without records */
 

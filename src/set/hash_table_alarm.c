@@ -38,6 +38,8 @@ static int copy_one(struct hash_table *t, const struct hash_segment *seg, unsign
 		uint32_t *head = &pos.seg->bucket[pos.slot / SLOTS].head;
 		uint32_t both = (1U | 1U << VIEW_SHIFT) << pos.slot % SLOTS;
 		STORE(head, (*head & ~both) | views << pos.slot % SLOTS);
+		if (seg->flushed)
+			flushed_carry(t, seg, slot, pos.seg, pos.slot);
 	}
 	hash_table_unlock(&pos);
 	return err;
@@ -121,6 +123,7 @@ int hash_table_rebuild(struct hash_table *t, const struct hash_root *root)
 		if (err)
 			break;
 		to->rebuilding = true;
+		entry_segment(entry_load(to->root, 0))->flushed = t->flushed;
 		err = copy_all(t, to);
 		if (err)
 			hash_table_free(to);

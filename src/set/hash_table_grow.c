@@ -26,9 +26,8 @@ static size_t keys_offset(unsigned n_buckets)
 
 size_t segment_size(const struct hash_table *t, unsigned n_buckets)
 {
-	size_t cells = (size_t)n_buckets * SLOTS * t->key_size;
-	size_t resting = n_buckets * sizeof(uint16_t);
-	return (keys_offset(n_buckets) + cells + resting + 63) & ~(size_t)63;
+	size_t marks = n_buckets * sizeof(struct hash_marks);
+	return (keys_offset(n_buckets) + cells_bytes(t, n_buckets) + marks + 63) & ~(size_t)63;
 }
 
 static size_t column_bytes(unsigned n_buckets, enum hash_column c)
@@ -74,7 +73,7 @@ static void segment_init(const struct hash_table *t, struct hash_segment *seg, u
 	seg->due = UINT64_MAX;
 	seg->heap_pos = DUE_NOWHERE;
 	seg->at = at;
-	memset(segment_resting(t, seg, 0), 0, n_buckets * sizeof(uint16_t));
+	memset(segment_marks(t, seg, 0), 0, n_buckets * sizeof(struct hash_marks));
 }
 
 /* The new segment is locked. */
@@ -280,6 +279,9 @@ static int fill_and(struct hash_table *t, struct hash_segment *seg, const struct
 	if (more && fill_place(&f, l->n, *more) < 0)
 		return -ENOSPC;
 	seg->kept += (uint16_t)l->n;
+	seg->flushed = l->from->flushed;
+	for (unsigned k = 0; seg->flushed && k < l->n; k++)
+		flushed_carry(t, l->from, l->kept[k].slot, seg, f.slot[k]);
 	for (unsigned k = 0; t->key_size && k < l->n; k++)
 		memcpy(segment_keys(seg) + (size_t)f.slot[k] * t->key_size,
 		       slot_key(t, l->from, l->kept[k].slot), t->key_size);
@@ -470,7 +472,7 @@ static unsigned resting_count(const struct hash_table *t, const struct hash_segm
 
 	for (unsigned b = 0; b < seg->n_buckets; b++)
 		if (seg->bucket[b].head & RESTING)
-			n += (unsigned)__builtin_popcount(*segment_resting(t, seg, b));
+			n += (unsigned)__builtin_popcount(segment_marks(t, seg, b)->resting);
 	return n;
 }
 
@@ -670,7 +672,7 @@ int segment_use_spare(struct hash_pos *pos)
 static struct hash_segment *buddy_lock(struct hash_table *t, const struct hash_segment *seg,
 				       uint64_t at)
 {
-	if (!seg->depth)
+	if (!seg->depth || LOAD_ACQUIRE(&t->sweeping))
 		return NULL;
 	struct hash_segment *other =
 		entry_segment(entry_load(t->root, at ^ 1ULL << (64 - seg->depth)));
@@ -710,18 +712,12 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 	segment_discard(t, other);
 }
 
-bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
+/* Builds a segment anew, or with its other half, in as many buckets as that needs; unlocks. */
+static bool build_smaller(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 {
 	struct hash_segment *smaller, *other;
 	struct load all;
 
-	unsigned ahead = ahead_of(t, seg->depth);
-
-	if ((seg->kept + ahead) * 4U >= seg->n_buckets * SLOTS ||
-	    (seg->n_buckets == 1 && !seg->depth)) {
-		spin_unlock(&seg->lock);
-		return false;
-	}
 	spin_lock(&t->lock);
 	other = buddy_lock(t, seg, at);
 	spin_unlock(&t->lock);
@@ -738,6 +734,29 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 			return true;
 		}
 	}
+	spin_unlock(&seg->lock);
+	return false;
+}
+
+/* True if less than 1 / `part` of the slots are, or may soon be, in use. */
+static bool is_roomy(const struct hash_table *t, const struct hash_segment *seg, unsigned part)
+{
+	return (seg->kept + ahead_of(t, seg->depth)) * part < seg->n_buckets * SLOTS &&
+	       (seg->n_buckets > 1 || seg->depth);
+}
+
+bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
+{
+	if (is_roomy(t, seg, 4))
+		return build_smaller(t, seg, at);
+	spin_unlock(&seg->lock);
+	return false;
+}
+
+bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at)
+{
+	if (is_roomy(t, seg, 2))
+		return build_smaller(t, seg, at);
 	spin_unlock(&seg->lock);
 	return false;
 }

@@ -21,7 +21,7 @@ enum {
 
 #define VIEW_BITS  0x7fffU
 #define OVERFLOWED 0x8000U     /* a key whose home this is lies in its second choice */
-#define RESTING	   0x80000000U /* see segment_resting() */
+#define RESTING	   0x80000000U /* see struct hash_marks */
 
 #define LOAD(p)		    __atomic_load_n((p), __ATOMIC_RELAXED)
 #define LOAD_ACQUIRE(p)	    __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -41,8 +41,9 @@ struct hash_segment {
 	uint8_t n_buckets;
 	/* What writers do. */
 	uint8_t depth;
-	bool retired;
-	uint8_t piece; /* KiB of a region; 0: the allocator's */
+	bool retired : 1;
+	bool flushed : 1; /* of what is in both views, the next state has what is marked alone */
+	uint8_t piece;	  /* KiB of a region; 0: the allocator's */
 	uint32_t lock;
 	union {
 		struct {
@@ -55,7 +56,7 @@ struct hash_segment {
 		};
 		struct rcu_head rcu; /* of a retired one */
 	};
-	struct hash_bucket bucket[]; /* then the cells of keys, segment_resting() */
+	struct hash_bucket bucket[]; /* then the cells of keys, segment_marks() */
 };
 
 _Static_assert(offsetof(struct hash_segment, bucket) == 64, "one line before the buckets");
@@ -108,12 +109,12 @@ struct hash_table {
 	/* What writers do. */
 	struct hash_table_config config __attribute__((aligned(64)));
 	struct rcu_head rcu;
-	struct rcu_task warm; /* hash_table_warm() */
-	struct hash_table *const *shown;
 	uint32_t next_shift;  /* the view that changes go to */
 	uint32_t count_shift; /* the view that count is of, until a transaction has ended */
 	bool open;	      /* changes go to that view alone */
 	bool reverting;	      /* a transaction is being undone */
+	bool flushed;	      /* by it: see hash_table_flush() */
+	bool sweeping;	      /* all segments are walked through: none are merged */
 	bool rebuilding;      /* by an alarm: no alarm within */
 	uint64_t count __attribute__((aligned(64)));
 	uint64_t bytes;
@@ -206,21 +207,44 @@ static inline uint8_t *segment_keys(const struct hash_segment *seg)
 	return (uint8_t *)&seg->bucket[seg->n_buckets];
 }
 
-/*
- * A bucket's slots that were given up, but readers may still look at: they are not written. None
- * where the bucket is not marked with RESTING.
- */
-static inline uint16_t *segment_resting(const struct hash_table *t, const struct hash_segment *seg,
-					unsigned b)
+/* Of a bucket's slots what readers do not look at. It stands in lines of its own. */
+struct hash_marks {
+	/* Given up, but readers may still look at them: they are not written. None where the bucket
+	 * is not marked with RESTING. */
+	uint16_t resting;
+	/* Of a flushed segment, none elsewhere: see hash_table_flush(). */
+	uint16_t wanted; /* stood there, and the transaction added it again */
+	uint16_t later;	 /* a packet added it since */
+};
+
+static inline size_t cells_bytes(const struct hash_table *t, unsigned n_buckets)
 {
-	size_t keys = (size_t)seg->n_buckets * SLOTS * t->key_size;
-	return (uint16_t *)(segment_keys(seg) + keys) + b;
+	return ((size_t)n_buckets * SLOTS * t->key_size + 63) & ~(size_t)63;
+}
+
+static inline struct hash_marks *segment_marks(const struct hash_table *t,
+					       const struct hash_segment *seg, unsigned b)
+{
+	return (struct hash_marks *)(segment_keys(seg) + cells_bytes(t, seg->n_buckets)) + b;
 }
 
 /* Slots that are in a view. */
 static inline uint32_t head_kept(uint32_t head)
 {
 	return (head | head >> VIEW_SHIFT) & VIEW_BITS;
+}
+
+/* Slots of a bucket that are in the view that changes go to, and stay there. */
+static inline uint32_t bucket_next(const struct hash_table *t, const struct hash_segment *seg,
+				   unsigned b)
+{
+	uint32_t head = LOAD_ACQUIRE(&seg->bucket[b].head), next = head >> t->next_shift;
+
+	if (seg->flushed) {
+		const struct hash_marks *m = segment_marks(t, seg, b);
+		next &= m->wanted | m->later | ~(head >> (t->next_shift ^ VIEW_SHIFT));
+	}
+	return next & VIEW_BITS;
 }
 
 /*
@@ -300,6 +324,41 @@ static inline void spin_unlock(uint32_t *lock)
 /* hash_table.c */
 struct hash_segment *segment_lock(struct hash_table *t, uint64_t at);
 uint64_t segment_word(const struct hash_segment *seg, enum hash_column c, unsigned slot);
+struct set_elem *slot_elem(const struct hash_table *t, const struct hash_segment *seg,
+			   unsigned slot);
+/* Locks the key's segment. False: it is not `patient`, and another thread held it for long. */
+bool pos_lock(struct hash_table *t, const uint8_t *key, bool patient, struct hash_pos *pos);
+/* Of these slots of a bucket those that hold the key. */
+uint32_t pos_slots(const struct hash_pos *pos, unsigned b, uint32_t slots);
+/* Takes a slot out of the views that changes go to. True if it is in none any more. */
+bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet);
+/* The slots of a bucket are in no view, or about to be: they are not written for a while. */
+void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uint32_t slots);
+void count_add(struct hash_table *t, uint64_t delta);
+/* Something in the segment expires then; 0: nothing. 0, or -ENOMEM if it stood in no heap. */
+int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires);
+
+/* A slot that is in a view of packets, or of the control thread, is one of those counted. */
+bool slot_counts(const struct hash_table *t, const struct hash_segment *seg, unsigned slot,
+		 bool packet);
+
+/* hash_table_expire.c: finds out anew when the first element expires, of a bucket and its
+ * neighbours, and then of the segment. */
+void bucket_due_again(struct hash_table *t, struct hash_segment *seg, unsigned b);
+void segment_due_again(struct hash_table *t, struct hash_segment *seg);
+
+/* hash_table_flush.c, of a flushed segment */
+/* As ops->find(), in the next state. */
+bool flushed_find(struct hash_pos *pos);
+/* Of a key that is not in it: what stood there with nothing but the key is wanted. */
+bool flushed_again(struct hash_pos *pos);
+/* The same of a slot that a packet has put in. */
+void flushed_put(struct hash_pos *pos);
+/* As slot_drop(). */
+bool flushed_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet);
+/* Slots of a segment take their marks to another one. */
+void flushed_carry(const struct hash_table *t, const struct hash_segment *from, unsigned from_slot,
+		   struct hash_segment *to, unsigned slot);
 
 /* hash_table_dir.c: the directory. Where it changes, the table's lock is held. */
 int dir_new(struct hash_table *t);
@@ -358,6 +417,8 @@ size_t spares_bytes(const struct hash_table *t); /* the table's lock is held */
 int segment_provide(struct hash_pos *pos);
 /* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
 bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+/* The same if it is clearly larger than what it holds needs. */
+bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 
 /* hash_table_ahead.c */
 /* Keys that a segment of this depth may get before the table is provided again. */

@@ -8,8 +8,9 @@
  * begins.
  *
  * Of a set of exact keys only the keys that changed are here: its table keeps both views of them
- * itself, see hash_table.h. A table that came in by a flush within the transaction is thrown away
- * as a whole by a rollback; its changes are not written down.
+ * itself, see hash_table.h. After a flush not even these: where workers read, the table keeps what
+ * is wanted in place (hash_table_flush.c), and commit and rollback go through it as a whole; else a
+ * new table comes in, which a rollback throws away.
  */
 #include "set/set_internal.h"
 
@@ -30,7 +31,7 @@ struct journal_entry {
 	uint32_t size; /* DESC; KEY_LIFETIME: journal_fold() of the expiry that was set */
 	union {
 		struct set_elem *e;
-		struct set_store *store; /* FLUSHED */
+		struct set_store *store; /* FLUSHED; without table if that was flushed in place */
 		uint64_t gc_interval;	 /* DESC */
 		uint8_t key[8];		 /* KEY*, of up to 8 bytes */
 		uint8_t *long_key;	 /* KEY*, of more */
@@ -91,7 +92,8 @@ void journal_desc(struct set *s)
 
 static int push_key(struct set *s, struct journal_entry entry, const uint8_t *key)
 {
-	if (!s->open || s->store.fresh)
+	bool whole = s->store.flushed && entry.op != JOURNAL_KEY_LIFETIME;
+	if (!s->open || s->store.fresh || whole)
 		return 0;
 	int err = journal_reserve(s, 1);
 	if (err)
@@ -233,11 +235,13 @@ int set_flush(struct set *s, uint64_t now)
 	int err = s->ops->prepare ? s->ops->prepare(s) : 0;
 	if (err)
 		return err;
-	if (s->store.table) {
+	bool in_place = s->store.table && s->open && s->desc.rcu;
+	if (s->store.table)
+		expired += hash_table_expired(s->store.table, now);
+	if (s->store.table && !in_place) {
 		err = hash_set_table(s, &table);
 		if (err)
 			return err;
-		expired += hash_table_expired(s->store.table, now);
 	}
 	if (s->open) {
 		err = journal_reserve(s, 1);
@@ -247,12 +251,17 @@ int set_flush(struct set *s, uint64_t now)
 			return -ENOMEM;
 		}
 	}
+	struct set_store old = s->store;
+	if (in_place) {
+		hash_set_flush(s);
+		table = old.table;
+		old.table = s->store.table = NULL;
+	}
 	store_data_use(s, unuse_one);
 	s->stats.expired += expired;
-	struct set_store old = s->store;
-	s->store = (struct set_store){.table = table, .fresh = table && held};
-	/* In a transaction workers stay with the old table until the commit. */
-	if (table && (!held || !s->desc.rcu))
+	s->store = (struct set_store){
+		.table = table, .fresh = table && held && !in_place, .flushed = in_place};
+	if (table && !in_place)
 		hash_set_publish(s);
 	else if (!table)
 		catchall_show(s);
@@ -284,25 +293,17 @@ static void close_journal(struct set *s)
 {
 	if (s->store.table && !s->store.fresh)
 		hash_table_end(s->store.table);
-	s->store.fresh = false;
+	s->store.fresh = s->store.flushed = false;
 	s->open = s->committed = false;
 	journal_free(s);
 }
 
 /* Shows workers what was changed. */
-static void commit_table(struct set *s, uint64_t deadline)
+static void commit_table(struct set *s)
 {
-	bool warm = s->store.fresh && s->desc.rcu;
-
-	if (warm) {
-		hash_table_share(s->store.table, s->desc.rcu);
-		hash_table_warm(s->store.table, &s->published, deadline);
-	}
 	hash_set_publish(s);
 	if (!s->store.fresh)
 		hash_table_publish(s->store.table);
-	if (warm)
-		hash_table_warmed(s->store.table);
 }
 
 int set_commit(struct set *s, uint64_t deadline)
@@ -310,15 +311,17 @@ int set_commit(struct set *s, uint64_t deadline)
 	if (!s->open)
 		return 0;
 	if (s->store.table && !s->committed)
-		commit_table(s, deadline);
+		commit_table(s);
 	if (s->ops->publish && !s->committed)
 		s->ops->publish(s);
 	s->committed = true;
 	if (s->store.table && s->journal.n && rcu_wait(s->desc.rcu, deadline))
 		return -EAGAIN;
+	if (s->store.flushed)
+		hash_table_settle_all(s->store.table);
 	vec_foreach (&s->journal, j) {
 		if (is_of_key(j)) {
-			if (!s->store.fresh)
+			if (!s->store.fresh && !s->store.flushed)
 				hash_set_settle(s, entry_key(s, j));
 			entry_key_free(s, j);
 		} else if (j->op == JOURNAL_REMOVED || j->op == JOURNAL_EXPIRED) {
@@ -335,6 +338,28 @@ int set_commit(struct set *s, uint64_t deadline)
 	}
 	close_journal(s);
 	return 0;
+}
+
+/* Back to what was there before a flush. */
+static void undo_flush(struct set *s, const struct journal_entry *j)
+{
+	struct hash_table *kept = j->store->table ? NULL : s->store.table;
+
+	if (kept)
+		s->store.table = NULL;
+	store_drop(s); /* of ranges there are none by now */
+	s->store = *j->store;
+	free(j->store);
+	s->stats.expired -= j->expired;
+	store_data_use(s, use_one);
+	if (kept)
+		s->store.table = kept;
+	if (s->ops->revert)
+		s->ops->revert(s);
+	if (s->store.table)
+		hash_set_publish(s);
+	else
+		catchall_show(s);
 }
 
 static void undo(struct set *s, const struct journal_entry *j)
@@ -360,17 +385,7 @@ static void undo(struct set *s, const struct journal_entry *j)
 		s->desc.gc_interval_ns = j->gc_interval;
 		break;
 	case JOURNAL_FLUSHED:
-		store_drop(s); /* of ranges there are none by now */
-		s->store = *j->store;
-		free(j->store);
-		s->stats.expired -= j->expired;
-		store_data_use(s, use_one);
-		if (s->ops->revert)
-			s->ops->revert(s);
-		if (s->store.table)
-			hash_set_publish(s);
-		else
-			catchall_show(s);
+		undo_flush(s, j);
 		break;
 	case JOURNAL_KEY_EXPIRED:
 		s->stats.expired--;
@@ -393,6 +408,8 @@ void set_rollback(struct set *s)
 	if (s->committed)
 		return;
 	s->undoing = true;
+	if (s->store.flushed)
+		hash_set_unflush(s);
 	if (s->ops->revert)
 		s->ops->revert(s);
 	while (s->journal.n)

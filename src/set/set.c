@@ -307,9 +307,10 @@ static int add_record(struct set *s, const struct set_item *item, const uint8_t 
 /* A key and nothing else, for a set of such, and nothing to be written down. */
 static bool is_bare_item(const struct set *s, const struct set_item *item)
 {
-	return s->bare && (!s->open || (s->store.fresh && !s->committed)) && item->lo &&
-	       (!item->hi || item->hi == item->lo) && !item->catchall && !item->data &&
-	       !item->comment && !item->template && !item->timeout_ns && !item->expires_in_ns;
+	bool unwritten = !s->open || ((s->store.fresh || s->store.flushed) && !s->committed);
+	return s->bare && unwritten && item->lo && (!item->hi || item->hi == item->lo) &&
+	       !item->catchall && !item->data && !item->comment && !item->template &&
+	       !item->timeout_ns && !item->expires_in_ns;
 }
 
 int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t now,

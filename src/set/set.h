@@ -158,7 +158,11 @@ void set_expect(struct set *s, uint64_t n);
  */
 int set_delete(struct set *s, const struct set_item *item, uint64_t now);
 
-/* Takes all elements out, the catch-all too. */
+/*
+ * Takes all elements out, the catch-all too. In a transaction, of a set of exact keys with
+ * desc.rcu: what is added again with nothing but its key stays where it is, what packets add before
+ * the commit stays.
+ */
 int set_flush(struct set *s, uint64_t now);
 
 /*

@@ -75,6 +75,7 @@ struct tuple_view;
 struct set_store {
 	struct hash_table *table;	 /* hash; NULL in all other kinds */
 	bool fresh;			 /* hash: came in by a flush of the open transaction */
+	bool flushed;			 /* hash: by it, in place */
 	struct interval_tree tree;	 /* interval */
 	struct slot_table *slots;	 /* interval; or NULL */
 	struct slot_table *slots_before; /* those of the version before the open one */
@@ -288,6 +289,9 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 		       uint64_t *expires);
 /* The end of a transaction: with each key of the journal, backwards if it is undone. */
 void hash_set_settle(struct set *s, const uint8_t *key);
+/* A flush within a transaction that readers see nothing of yet; that it is undone. */
+void hash_set_flush(struct set *s);
+void hash_set_unflush(struct set *s);
 /* `fold` is of the expiry that the transaction set: one that a packet set since stays. */
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
 			       uint64_t expires, uint32_t fold);

@@ -396,56 +396,6 @@ static void slots_rest(void **state)
 	rcu_free(rcu);
 }
 
-/* --- fetched by readers before it is shown -------------------------------------------------- */
-
-struct bursts {
-	struct rcu_worker *reader;
-	unsigned n;
-};
-
-static uint64_t quiet_clock(void *ctx)
-{
-	struct bursts *b = ctx;
-
-	for (unsigned i = 0; i < 1000; i++, b->n++)
-		rcu_quiescent(b->reader);
-	return 1;
-}
-
-/* A reader goes through the whole table, whatever is in it, in a number of steps that fits. */
-static void warmed(void **state)
-{
-	static const unsigned len[] = {1, 4, 16, 36};
-
-	for (unsigned l = 0; l < 4; l++)
-		for (unsigned n = 0; n <= 4000; n = n * 3 + 1) {
-			struct world w = make(NULL, len[l], 4000, n % 2);
-			struct bursts b = {NULL};
-			struct rcu_stats st;
-			struct rcu *rcu;
-			assert_int_equal(
-				rcu_new(&(struct rcu_config){.clock = quiet_clock, .ctx = &b},
-					&rcu),
-				0);
-			assert_int_equal(rcu_register(rcu, "reader", &b.reader), 0);
-			for (unsigned i = 0; i < MIN(n, w.n_keys); i++)
-				toggle(&w, i, i % 3 ? 0 : 2000, i % 5 ? 0 : 1000);
-			hash_table_share(w.t, rcu);
-			struct hash_table *shown = NULL;
-			hash_table_warm(w.t, &shown, 1000000);
-			shown = w.t;
-			hash_table_warmed(w.t);
-			rcu_stats_read(rcu, &st);
-			assert_int_equal(st.tasks, 1);
-			assert_true(b.n >= 1000 && b.n <= 2000 + hash_table_bytes(w.t) / 64);
-			check_all(&w);
-			rcu_unregister(b.reader);
-			hash_table_share(w.t, NULL);
-			unmake(&w);
-			rcu_free(rcu);
-		}
-}
-
 /* Elements that come and go at one size leave the table as it is, but for worn marks. */
 static void churn(void **state)
 {
@@ -660,10 +610,10 @@ static void spare_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
-		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
-		cmocka_unit_test(warmed),	cmocka_unit_test(reserved),
-		cmocka_unit_test(alarm_raised), cmocka_unit_test(spare_too_many),
+		cmocka_unit_test(random_ops),	  cmocka_unit_test(growth),
+		cmocka_unit_test(slots_rest),	  cmocka_unit_test(churn),
+		cmocka_unit_test(reserved),	  cmocka_unit_test(alarm_raised),
+		cmocka_unit_test(spare_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
