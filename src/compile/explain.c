@@ -547,14 +547,18 @@ static uint32_t between(const struct anchor *a, size_t n_anchors, uint64_t count
 static uint32_t kernel_set_ns(const struct set *s)
 {
 	uint64_t n = set_count(s, 0);
-	const char *kind = set_kind_name(s);
 
-	if (!strcmp(kind, "interval"))
+	switch (set_kind_of(s)) {
+	case SET_HASH:
+		return between(kernel_hash, ARRAY_SIZE(kernel_hash), n);
+	case SET_INTERVAL:
 		return between(kernel_interval, ARRAY_SIZE(kernel_interval), n);
-	if (!strcmp(kind, "concat"))
+	case SET_CONCAT:
 		return between(kernel_concat, ARRAY_SIZE(kernel_concat), n);
-	return strcmp(kind, "hash") ? KERNEL_MATCH_NS
-				    : between(kernel_hash, ARRAY_SIZE(kernel_hash), n);
+	case SET_BITMAP:
+		break;
+	}
+	return KERNEL_MATCH_NS;
 }
 
 /* A rule in a kernel: of the comparisons behind the first half are taken to be looked at. */

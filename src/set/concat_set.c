@@ -96,7 +96,7 @@ static void concat_store_free(struct set_store *st, unsigned key_len)
 }
 
 const struct set_ops concat_set_ops = {
-	.name = "concat",
+	.kind = SET_CONCAT,
 	.find = tuple_table_find,
 	.conflict = concat_conflict,
 	.match = concat_match,

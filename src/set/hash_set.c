@@ -480,7 +480,7 @@ static void hash_store_free(struct set_store *st, unsigned key_len)
 
 /* Elements go in and out by hash_set_add() and the like: it has no find(), insert() or remove(). */
 const struct set_ops hash_set_ops = {
-	.name = "hash",
+	.kind = SET_HASH,
 	.bare_keys = hash_bare_keys,
 	.match = hash_match,
 	.lookup = hash_lookup,

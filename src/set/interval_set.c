@@ -685,8 +685,8 @@ int interval_set_overlaps(const struct set *s, const uint8_t *lo, const uint8_t 
 	.remove = interval_remove, .begin = interval_begin, .publish = interval_publish,           \
 	.revert = interval_revert, .each = interval_each, .store_free = interval_store_free
 
-const struct set_ops interval_set_ops = {.name = "interval", INTERVAL_OPS};
+const struct set_ops interval_set_ops = {.kind = SET_INTERVAL, INTERVAL_OPS};
 
 /* Exact keys of 1 or 2 bytes that have nothing else. */
 const struct set_ops bitmap_set_ops = {
-	.name = "bitmap", .reserve_record = bitmap_reserve_record, INTERVAL_OPS};
+	.kind = SET_BITMAP, .reserve_record = bitmap_reserve_record, INTERVAL_OPS};

@@ -118,9 +118,19 @@ unsigned set_key_len(const struct set *s)
 	return s->key_len;
 }
 
+enum set_kind set_kind_of(const struct set *s)
+{
+	return s->ops->kind;
+}
+
 const char *set_kind_name(const struct set *s)
 {
-	return s->ops->name;
+	static const char *const names[] = {
+#define SET_KIND(name, text) [SET_##name] = (text),
+		SET_KINDS(SET_KIND)
+#undef SET_KIND
+	};
+	return names[s->ops->kind];
 }
 
 int set_change(struct set *s, uint32_t size, uint64_t timeout_ns, uint64_t gc_interval_ns,

@@ -95,7 +95,19 @@ int set_new(const struct set_desc *desc, struct set **out);
 void set_free(struct set *s);
 const struct set_desc *set_desc_of(const struct set *s);
 unsigned set_key_len(const struct set *s);
-const char *set_kind_name(const struct set *s); /* "hash", "bitmap", "interval", "concat" */
+
+#define SET_KINDS(X)                                                                               \
+	X(HASH, "hash")                                                                            \
+	X(BITMAP, "bitmap")                                                                        \
+	X(INTERVAL, "interval")                                                                    \
+	X(CONCAT, "concat")
+enum set_kind {
+#define SET_KIND(name, text) SET_##name,
+	SET_KINDS(SET_KIND)
+#undef SET_KIND
+};
+enum set_kind set_kind_of(const struct set *s);
+const char *set_kind_name(const struct set *s);
 
 /*
  * Changes what may be changed while elements are there: size, default timeout, gc interval.
@@ -217,8 +229,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
  * build it anew; both are counted (`unready`), and the packet's change is not made. One thread
  * alone (without rcu) makes memory then after all. set_provide() costs what has come since the last
  * call; set_wants(), from any thread, says that there is something for it to do. 0 or -ENOMEM: then
- * less than that is ready. Both make a "hash" of a "bitmap", once no transaction is open: handles of
- * its elements are others then.
+ * less than that is ready. Both make a "hash" of a "bitmap", once no transaction is open: handles
+ * of its elements are others then.
  */
 enum { SET_UPDATES_MAX = 1024 };
 int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n);
@@ -261,10 +273,10 @@ int set_get(struct set *s, const void *lo, const void *hi, uint64_t now, struct 
 struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, uint64_t now);
 
 enum set_cursor_view {
-	SET_CURSOR_USER,   /* elements as they were added */
-	SET_CURSOR_MERGED, /* as listed: in auto_merge sets, neighbours with one lifetime and
-			      neither comment nor state become one range; other sets as
-			      SET_CURSOR_USER */
+	SET_CURSOR_USER,    /* elements as they were added */
+	SET_CURSOR_MERGED,  /* as listed: in auto_merge sets, neighbours with one lifetime and
+			       neither comment nor state become one range; other sets as
+			       SET_CURSOR_USER */
 	SET_CURSOR_ARRIVAL, /* those of SET_CURSOR_USER, so that another set takes them as this one
 			       did: concatenated ranges in the order in which they came, which
 			       says what may lie over what and which one answers */

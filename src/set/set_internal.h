@@ -117,7 +117,7 @@ struct set {
 };
 
 struct set_ops {
-	const char *name;
+	enum set_kind kind;
 	/* A bare element, or NULL where this kind has none for the range. May be NULL itself. */
 	struct set_elem *(*bare)(const struct set *s, const uint8_t *lo, const uint8_t *hi);
 	void (*bare_keys)(const struct set *s, const struct set_elem *e, struct elem_keys *out);
