@@ -5,8 +5,6 @@
  * One mutex guards the list and the queue. No worker takes it in a burst: only who frees does. The
  * epoch moves on when somebody looks whether the oldest object may go, so objects of one interval
  * share an epoch. Cost: rcu_defer() O(1), rcu_poll() O(workers + freed).
- *
- * What workers read at each quiet moment, the epoch and the task, stands in one line.
  */
 #include "rcu/rcu.h"
 
@@ -21,9 +19,7 @@ static const size_t default_bytes = (size_t)64 << 20;
 static const uint64_t default_stall = 1000000000;
 
 struct rcu_worker {
-	uint64_t seen;	      /* epoch of its last quiet moment */
-	uint64_t begun, done; /* tasks, by number; the worker's own but for `done` */
-	uint64_t at[3];	      /* how far it is in `begun` */
+	uint64_t seen; /* epoch of its last quiet moment */
 	struct rcu *r;
 	struct rcu_worker *next;
 	char *name;
@@ -32,14 +28,12 @@ struct rcu_worker {
 
 struct rcu {
 	uint64_t epoch __attribute__((aligned(64))); /* read by workers */
-	uint64_t passed;       /* all workers were quiet since this one began */
-	struct rcu_task *task; /* or NULL; read by workers, beside the epoch */
+	uint64_t passed; /* all workers were quiet since this one began */
 	struct rcu_config config __attribute__((aligned(64)));
 	pthread_mutex_t lock;
 	struct rcu_worker *workers;
 	struct rcu_head *first, **last;
 	struct rcu_stats stats;
-	uint64_t last_task;
 };
 
 int rcu_new(const struct rcu_config *config, struct rcu **out)
@@ -124,24 +118,8 @@ void rcu_online(struct rcu_worker *w)
 	__atomic_load_n(&w->r->epoch, __ATOMIC_SEQ_CST);
 }
 
-static void take_step(struct rcu_worker *w, const struct rcu_task *task)
-{
-	uint64_t nr = __atomic_load_n(&task->nr, __ATOMIC_RELAXED);
-
-	if (w->begun != nr) {
-		w->begun = nr;
-		memset(w->at, 0, sizeof(w->at));
-	}
-	if (task->step(task, w->at) && w->done != nr)
-		__atomic_store_n(&w->done, nr, __ATOMIC_RELEASE);
-}
-
 void rcu_quiescent(struct rcu_worker *w)
 {
-	/* Before the epoch is read: who sees this quiet moment knows that the step is over. */
-	const struct rcu_task *task = __atomic_load_n(&w->r->task, __ATOMIC_ACQUIRE);
-	if (__builtin_expect(task != NULL, 0))
-		take_step(w, task);
 	uint64_t epoch = __atomic_load_n(&w->r->epoch, __ATOMIC_ACQUIRE);
 	if (epoch != w->seen)
 		__atomic_store_n(&w->seen, epoch, __ATOMIC_RELEASE);
@@ -362,63 +340,4 @@ uint64_t rcu_deadline(struct rcu *r, uint64_t ns)
 	uint64_t now = r ? r->config.clock(r->config.ctx) : 0;
 
 	return ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
-}
-
-/* --- tasks ---------------------------------------------------------------------------------- */
-
-/* Between two stores to lines that workers read in each burst: no burst fetches both anew. */
-static void rcu_pause(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
-}
-
-/* The lock is held. */
-static bool all_through(const struct rcu *r, uint64_t nr)
-{
-	for (const struct rcu_worker *w = r->workers; w; w = w->next)
-		if (__atomic_load_n(&w->seen, __ATOMIC_RELAXED) != OFFLINE &&
-		    __atomic_load_n(&w->done, __ATOMIC_ACQUIRE) != nr)
-			return false;
-	return true;
-}
-
-/* The lock is held: true if there is something to wait for. */
-static bool task_begin(struct rcu *r, struct rcu_task *task)
-{
-	if (all_through(r, ++r->last_task))
-		return false;
-	__atomic_store_n(&task->nr, r->last_task, __ATOMIC_RELAXED);
-	__atomic_store_n(&r->task, task, __ATOMIC_RELEASE);
-	return true;
-}
-
-int rcu_run(struct rcu *r, struct rcu_task *task, uint64_t most, uint64_t deadline)
-{
-	pthread_mutex_lock(&r->lock);
-	bool busy = r->task, waits = !busy && task_begin(r, task), through = !waits;
-	pthread_mutex_unlock(&r->lock);
-	if (!waits)
-		return busy ? -EBUSY : 0;
-	for (uint64_t n = most / WAIT_STEP_NS; !through && n; n--) {
-		if (deadline != UINT64_MAX && r->config.clock(r->config.ctx) >= deadline)
-			break;
-		rcu_pause();
-		pthread_mutex_lock(&r->lock);
-		through = all_through(r, task->nr);
-		pthread_mutex_unlock(&r->lock);
-	}
-	pthread_mutex_lock(&r->lock);
-	r->stats.tasks += through;
-	r->stats.tasks_left += !through;
-	pthread_mutex_unlock(&r->lock);
-	return through ? 0 : -EAGAIN;
-}
-
-void rcu_withdraw(struct rcu *r, const struct rcu_task *task)
-{
-	if (!r || __atomic_load_n(&r->task, __ATOMIC_RELAXED) != task)
-		return;
-	rcu_pause();
-	__atomic_store_n(&r->task, NULL, __ATOMIC_RELEASE);
-	rcu_pause();
 }

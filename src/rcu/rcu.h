@@ -30,11 +30,8 @@
  * what it read before lies before its release store. A worker that comes online publishes its epoch
  * with a full fence before it reads anything, and the writer fences before it looks for workers.
  *
- * E. Workers do a task (rcu_run) a step at a time between bursts. Who waits for them waits for a
- *    bounded time only; a worker that is offline or idle is not waited for longer than that.
- *
  * Threads: rcu_quiescent(), rcu_offline(), rcu_online() by the worker itself; all else by any
- * thread. rcu_admit(), rcu_wait(), rcu_run() and rcu_free() must not be called by a worker that is
+ * thread. rcu_admit(), rcu_wait() and rcu_free() must not be called by a worker that is
  * online: it would wait for itself. fn runs in the thread that calls rcu_defer(), rcu_poll(),
  * rcu_admit() or rcu_wait(), with no lock held. Time comes from the clock that the domain was made
  * with.
@@ -99,32 +96,11 @@ int rcu_wait(struct rcu *r, uint64_t deadline);
 /* The deadline that is so many ns from now. */
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
 
-/*
- * What workers are to do a little at a time, each for itself. step() is called by a worker when it
- * is quiet, with what it keeps in at[] (zeros at first); it says true when it is through, and is
- * called on until the task is withdrawn. It runs like a burst: what it reads may not go before a
- * grace period is over; the same holds for the task itself, after rcu_withdraw().
- */
-struct rcu_task {
-	uint64_t nr; /* set by rcu_run() */
-	bool (*step)(const struct rcu_task *task, uint64_t at[3]);
-};
-
-/*
- * Gives workers a task and waits until all that are online are through. 0; -EAGAIN: not after about
- * `most` ns, nor before the deadline; -EBUSY: another task is being done. But for that, workers go
- * on until rcu_withdraw(). Around it some 20 us pass, so that no burst has to fetch two lines anew
- * of those that it reads: what was changed before, what tells of tasks, what is changed next.
- */
-int rcu_run(struct rcu *r, struct rcu_task *task, uint64_t most, uint64_t deadline);
-void rcu_withdraw(struct rcu *r, const struct rcu_task *task);
-
 struct rcu_stats {
 	uint64_t entries, bytes;	   /* deferred now */
 	uint64_t entries_peak, bytes_peak; /* most ever */
 	uint64_t freed;			   /* objects, ever */
 	uint64_t waits, refused;	   /* writers that had to wait; that gave up */
-	uint64_t tasks, tasks_left;	   /* done by all that were online; given up */
 };
 void rcu_stats_read(struct rcu *r, struct rcu_stats *out);
 

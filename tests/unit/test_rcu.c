@@ -34,7 +34,7 @@ struct world {
 	uint64_t now, step;
 	char stalled[64];
 	unsigned n_stalled;
-	struct rcu_worker *wakes[2]; /* become quiet at `wake_at` */
+	struct rcu_worker *wakes; /* becomes quiet at `wake_at` */
 	uint64_t wake_at;
 };
 
@@ -42,9 +42,8 @@ static uint64_t clock_read(void *ctx)
 {
 	struct world *w = ctx;
 	w->now += w->step;
-	for (unsigned i = 0; i < 2; i++)
-		if (w->wakes[i] && w->now >= w->wake_at)
-			rcu_quiescent(w->wakes[i]);
+	if (w->wakes && w->now >= w->wake_at)
+		rcu_quiescent(w->wakes);
 	return w->now;
 }
 
@@ -157,17 +156,17 @@ static void waiting(void **state)
 	assert_int_equal(w.n_stalled, 1);
 	assert_string_equal(w.stalled, "slow");
 	assert_int_equal(n_freed, 0);
-	w.wakes[0] = b;
+	w.wakes = b;
 	w.wake_at = 6000;
 	assert_int_equal(rcu_admit(r, 100000), 0);
 	assert_int_equal(n_freed, 4);
 	assert_true(w.now < 7000);
 	/* By bytes; and a wait for everybody. */
-	w.wakes[0] = NULL;
+	w.wakes = NULL;
 	defer(r, 5, 1000);
 	assert_true(rcu_crowded(r));
 	assert_int_equal(rcu_wait(r, w.now + 300), -EAGAIN);
-	w.wakes[0] = a;
+	w.wakes = a;
 	w.wakes[1] = b;
 	w.wake_at = w.now + 1000;
 	assert_int_equal(rcu_wait(r, UINT64_MAX), 0);
@@ -177,93 +176,6 @@ static void waiting(void **state)
 	assert_int_equal(st.refused, 3);
 	assert_int_equal(st.waits, 5);
 	assert_int_equal(st.bytes_peak, 1000);
-	rcu_unregister(a);
-	rcu_unregister(b);
-	rcu_free(r);
-}
-
-/* --- tasks ---------------------------------------------------------------------------------- */
-
-struct counted {
-	struct rcu_task task;
-	struct rcu *r;
-	unsigned steps, through_at, begun;
-	bool again; /* gives another one from within */
-};
-
-static bool count_step(const struct rcu_task *task, uint64_t at[3])
-{
-	struct counted *c = container_of(task, struct counted, task);
-
-	c->begun += !at[0] && !at[1] && !at[2];
-	c->steps++;
-	at[2] = 7;
-	if (c->again) {
-		struct rcu_task other = {.step = count_step};
-		assert_int_equal(rcu_run(c->r, &other, UINT64_MAX, 0), -EBUSY);
-		c->again = false;
-	}
-	return ++at[0] >= c->through_at;
-}
-
-static void tasks(void **state)
-{
-	const uint64_t ms = 1000000;
-	struct world w = {.step = 100};
-	struct rcu *r = make(&w);
-	struct counted c = {.task = {.step = count_step}, .r = r, .through_at = 3};
-	struct rcu_worker *a, *b;
-	struct rcu_stats st;
-
-	assert_int_equal(rcu_run(r, &c.task, UINT64_MAX, UINT64_MAX), 0); /* for nobody */
-	assert_int_equal(rcu_register(r, "a", &a), 0);
-	assert_int_equal(rcu_register(r, "b", &b), 0);
-	rcu_quiescent(a);
-	assert_int_equal(c.steps, 0);
-
-	/* Both step at each look at the clock, each with a state of its own. */
-	w.wakes[0] = a;
-	w.wakes[1] = b;
-	c.again = true;
-	assert_int_equal(rcu_run(r, &c.task, 100 * ms, 1000000), 0);
-	rcu_withdraw(r, &c.task);
-	assert_int_equal(c.begun, 2);
-	assert_int_equal(c.steps, 6);
-	rcu_quiescent(a);
-	assert_int_equal(c.steps, 6);
-
-	/* The same task once more begins anew; who is through goes on until the other one is. */
-	w.wakes[1] = NULL;
-	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), -EAGAIN);
-	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), -EBUSY);
-	rcu_withdraw(r, &c.task);
-	assert_int_equal(c.begun, 3);
-	assert_int_equal(c.steps, 6 + 10);
-	rcu_quiescent(b);
-	assert_int_equal(c.steps, 6 + 10);
-	rcu_offline(b);
-	assert_int_equal(rcu_run(r, &c.task, 100 * ms, w.now + 1000), 0);
-	rcu_withdraw(r, &c.task);
-	assert_int_equal(c.steps, 6 + 10 + 3);
-	rcu_online(b);
-
-	/* Without a deadline the time ends it, and without time it is not begun. */
-	assert_int_equal(rcu_run(r, &c.task, ms, UINT64_MAX), -EAGAIN);
-	rcu_withdraw(r, &c.task);
-	assert_int_equal(rcu_run(r, &c.task, 0, UINT64_MAX), -EAGAIN);
-	rcu_withdraw(r, &c.task);
-	assert_int_equal(c.steps, 6 + 10 + 3);
-	rcu_stats_read(r, &st);
-	assert_int_equal(st.tasks, 2);
-	assert_int_equal(st.tasks_left, 3);
-
-	/* A step is over before its worker counts as quiet: what it reads is there still. */
-	defer(r, 1, 10);
-	rcu_poll(r);
-	rcu_quiescent(b);
-	assert_int_equal(rcu_poll(r), 0);
-	rcu_quiescent(a);
-	assert_int_equal(rcu_poll(r), 1);
 	rcu_unregister(a);
 	rcu_unregister(b);
 	rcu_free(r);
@@ -340,8 +252,10 @@ static void torture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alone), cmocka_unit_test(grace),   cmocka_unit_test(waiting),
-		cmocka_unit_test(tasks), cmocka_unit_test(torture),
+		cmocka_unit_test(alone),
+		cmocka_unit_test(grace),
+		cmocka_unit_test(waiting),
+		cmocka_unit_test(torture),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
