@@ -34,7 +34,7 @@ struct world {
 	uint64_t now, step;
 	char stalled[64];
 	unsigned n_stalled;
-	struct rcu_worker *wakes; /* becomes quiet at `wake_at` */
+	struct rcu_worker *wakes[2]; /* become quiet at `wake_at` */
 	uint64_t wake_at;
 };
 
@@ -42,8 +42,9 @@ static uint64_t clock_read(void *ctx)
 {
 	struct world *w = ctx;
 	w->now += w->step;
-	if (w->wakes && w->now >= w->wake_at)
-		rcu_quiescent(w->wakes);
+	for (unsigned i = 0; i < 2; i++)
+		if (w->wakes[i] && w->now >= w->wake_at)
+			rcu_quiescent(w->wakes[i]);
 	return w->now;
 }
 
@@ -156,17 +157,17 @@ static void waiting(void **state)
 	assert_int_equal(w.n_stalled, 1);
 	assert_string_equal(w.stalled, "slow");
 	assert_int_equal(n_freed, 0);
-	w.wakes = b;
+	w.wakes[0] = b;
 	w.wake_at = 6000;
 	assert_int_equal(rcu_admit(r, 100000), 0);
 	assert_int_equal(n_freed, 4);
 	assert_true(w.now < 7000);
 	/* By bytes; and a wait for everybody. */
-	w.wakes = NULL;
+	w.wakes[0] = NULL;
 	defer(r, 5, 1000);
 	assert_true(rcu_crowded(r));
 	assert_int_equal(rcu_wait(r, w.now + 300), -EAGAIN);
-	w.wakes = a;
+	w.wakes[0] = a;
 	w.wakes[1] = b;
 	w.wake_at = w.now + 1000;
 	assert_int_equal(rcu_wait(r, UINT64_MAX), 0);
