@@ -548,25 +548,41 @@ static int read_guarded(struct json_in *in, json_t *doc, struct cmd_list *out)
 	return in->sources->n_errors > errors ? -EINVAL : 0;
 }
 
+static int read_loaded(struct json_in *in, json_t *doc, const json_error_t *error,
+		       struct cmd_list *out)
+{
+	if (doc)
+		return read_guarded(in, doc, out);
+	/* jansson says nothing at all where most of its allocations fail. */
+	if (json_error_code(error) == json_error_out_of_memory || !*error->text)
+		return -ENOMEM;
+	return diag_error(in->sources, in->loc, "JSON: %s, line %d, column %d.", error->text,
+			  error->line, error->column);
+}
+
 int parse_json(struct source_set *sources, int src, struct arena *a, struct cmd_list *out)
 {
 	struct source *s = &sources->sources.items[src - 1];
 	struct json_in in = {.sources = sources, .a = a, .loc = {(uint32_t)src, 0, 0}};
+	struct json_cuts cuts = {0};
 	json_error_t error;
-	json_t *doc = json_loadb(s->text, s->len, JSON_REJECT_DUPLICATES, &error);
+	json_t *doc = NULL;
 	int err;
 
 	s->kind = SOURCE_JSON; /* whatever it came from, places in it say nothing to a reader */
-	/* jansson says nothing at all where most of its allocations fail. */
-	if (!doc && (json_error_code(&error) == json_error_out_of_memory || !*error.text))
-		return -ENOMEM;
-	if (doc)
-		err = read_guarded(&in, doc, out);
-	else
-		err = diag_error(sources, in.loc, "JSON: %s, line %d, column %d.", error.text,
-				 error.line, error.column);
+	err = json_cuts_make(&cuts, sources, (uint32_t)src);
+	if (!err && cuts.items.n) {
+		in.cuts = &cuts;
+		doc = json_loadb(cuts.rest.data, cuts.rest.len, JSON_REJECT_DUPLICATES, &error);
+	}
+	/* What is wrong is told of the whole. */
+	if (!err && !doc) {
+		in.cuts = NULL;
+		doc = json_loadb(s->text, s->len, JSON_REJECT_DUPLICATES, &error);
+	}
+	if (!err)
+		err = read_loaded(&in, doc, &error, out);
 	json_decref(doc);
-	if (sources->oom)
-		return -ENOMEM;
-	return err;
+	json_cuts_free(&cuts);
+	return sources->oom ? -ENOMEM : err;
 }

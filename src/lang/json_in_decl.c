@@ -159,8 +159,12 @@ static bool has_range(json_t *v)
 }
 
 /* The schema does not say `interval` of a map's values: the values do. */
-static bool data_is_interval(json_t *elem)
+static bool data_is_interval(const struct json_in *in, json_t *elem)
 {
+	const struct json_cut *cut = json_cut_find(in, elem);
+
+	if (cut)
+		return cut->ranges;
 	for (size_t i = 0; i < json_array_size(elem); i++)
 		if (has_range(json_array_get(json_array_get(elem, i), 1)))
 			return true;
@@ -185,7 +189,7 @@ struct set_decl *json_in_set(struct json_in *in, json_t *o, bool map)
 	if (map) {
 		d->flags = SETF_MAP;
 		data_of(in, json_need(in, o, "map"), d);
-		d->data.interval = data_is_interval(json_object_get(o, "elem"));
+		d->data.interval = data_is_interval(in, json_object_get(o, "elem"));
 	} else if (json_object_get(o, "map")) {
 		json_fail_at(in, "map", "A set leads to nothing");
 	}

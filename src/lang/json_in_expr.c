@@ -178,7 +178,7 @@ static struct expr *elem_expr(struct json_in *in, struct elem_expr *el)
 }
 
 /* A key, or a pair of key and data. */
-static void set_item(struct json_in *in, json_t *v, void *arg)
+void json_in_set_item(struct json_in *in, json_t *v, void *arg)
 {
 	struct expr *set = arg, *e;
 	struct elem_expr *el;
@@ -207,9 +207,16 @@ static void set_item(struct json_in *in, json_t *v, void *arg)
 
 struct expr *json_in_elements(struct json_in *in, json_t *v)
 {
-	struct expr *set = expr_at(in, EX_SET);
+	struct expr *set = expr_at(in, EX_SET), *e;
+	const struct json_cut *cut = json_cut_find(in, v);
 
-	json_each(in, v, set_item, set);
+	if (!cut) {
+		json_each(in, v, json_in_set_item, set);
+		return set;
+	}
+	e = expr_new(in->a, EX_MEMBERS, (struct loc){in->loc.src, cut->begin, cut->end});
+	e->members.n = e->members.nodes = cut->n;
+	expr_list_add(in->a, &set->list, e);
 	return set;
 }
 

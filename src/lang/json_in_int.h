@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "lang/members.h"
 #include "lang/parse.h"
 
 enum { JSON_PATH_MAX = 100 }; /* how deep a command's values may nest */
@@ -28,6 +29,15 @@ struct json_in {
 	jmp_buf failed; /* of the command that is being read */
 	struct json_step path[JSON_PATH_MAX];
 	unsigned depth;
+	const struct json_cuts *cuts; /* NULL: the document is whole */
+};
+
+/* An array of elements in a source. */
+struct json_cut {
+	uint32_t begin, end; /* of what stands within the brackets */
+	uint32_t n;	     /* elements */
+	unsigned depth;	     /* of the array in the document */
+	bool ranges;	     /* are among their data */
 };
 
 /* Writes "TEXT (in PATH)." and jumps. */
@@ -78,8 +88,27 @@ struct expr *json_need_expr(struct json_in *in, json_t *o, const char *key);
 struct expr *json_in_symbol(struct json_in *in, const char *text);
 /* EX_SET of one element or an array of them. */
 struct expr *json_in_elements(struct json_in *in, json_t *v);
+/* One element, or what a nested set has, to the end of `set`'s list. */
+void json_in_set_item(struct json_in *in, json_t *v, void *set);
 /* A set element; `v` is a key or {"elem": {...}}. */
 struct elem_expr *json_in_elem(struct json_in *in, json_t *v);
+
+/* --- json_elements.c: elements that do not become part of the document ------------------------ */
+
+/*
+ * A text whose arrays of elements are cut out: each one's place is taken by a string, and `rest` is
+ * what is left. No cuts where that would not be the same document, or where an element is wrong.
+ */
+struct json_cuts {
+	VEC(struct json_cut) items;
+	struct strbuf rest;
+};
+
+/* 0 or -ENOMEM; to be freed either way. */
+int json_cuts_make(struct json_cuts *c, struct source_set *sources, uint32_t src);
+void json_cuts_free(struct json_cuts *c);
+/* What v stands for; NULL if it is no such string. */
+const struct json_cut *json_cut_find(const struct json_in *in, const json_t *v);
 
 /* {NAME: v} */
 struct stmt *json_in_named_stmt(struct json_in *in, const char *name, json_t *v);

@@ -113,8 +113,9 @@ struct expr *parse_set_or_variable(struct parser *p)
 
 struct members {
 	const struct expr *set;
-	uint32_t at; /* the item of its list that comes next, or is being read */
-	bool inside; /* of the text of that item: the parser is at a member */
+	uint32_t at;   /* the item of its list that comes next, or is being read */
+	bool inside;   /* of the text of that item: the parser is at a member */
+	uint32_t json; /* or JSON is, at this place */
 	struct parser p;
 };
 
@@ -134,15 +135,28 @@ void members_close(struct members *m)
 	free(m);
 }
 
+/* Members of a run of JSON; like read_text(). */
+static bool read_json(struct members *m, const struct expr *run, uint32_t most, struct expr *out)
+{
+	struct parser *p = &m->p;
+	if (!m->inside)
+		m->json = run->loc.begin;
+	if (json_elements_read(p->sources, run->loc.src, p->a, &m->json, run->loc.end, most, out))
+		longjmp(*p->recover, 1);
+	m->inside = m->json < run->loc.end;
+	return !m->inside;
+}
+
 /* Members of a run, until the list has `most`. True at its end. */
 static bool read_text(struct members *m, const struct expr *run, uint32_t most, struct expr *out)
 {
 	struct parser *p = &m->p;
+	const struct source *s = source_at(p->sources, run->loc.src);
+	if (s->kind == SOURCE_JSON)
+		return read_json(m, run, most, out);
 	if (!m->inside) {
-		const struct source *s = source_at(p->sources, run->loc.src);
 		p->in = (struct input){s->text, (uint32_t)s->len, run->loc.begin, run->loc.src};
 		token_next(p);
-		m->inside = true;
 	}
 	while (p->tok.begin < run->loc.end && out->list.n < most) {
 		parse_member(p, out);

@@ -24,6 +24,13 @@ void members_close(struct members *m);
  * caller's to change; none at the end. 0 or -ENOMEM.
  */
 int members_read(struct members *m, struct arena *a, uint32_t most, struct expr **out);
+/*
+ * Of JSON text from *at to `end`, for members_read() alone: up to `most` elements to the end of
+ * set's list, *at behind them. In arena a, whose jump point is set. 0, -ENOMEM, or -EINVAL if it is
+ * wrong, which is told.
+ */
+int json_elements_read(struct source_set *sources, uint32_t src, struct arena *a, uint32_t *at,
+		       uint32_t end, uint32_t most, struct expr *set);
 /* How many there are. */
 uint32_t members_count(const struct expr *set);
 /* All of them at once. */

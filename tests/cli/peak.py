@@ -76,5 +76,12 @@ def deletion():
     holds(text, 1.5, 80)
 
 
+@test
+def json():
+    each = ",\n".join(f'{{"elem": {{"val": "{ip(i)}", "counter": {{"packets": 1, "bytes": 2}}}}}}' for i in range(N))
+    holds('{"nftables": [{"table": {"family": "ip", "name": "t"}}, {"set": {"family": "ip", "name": "s", "table": "t", '
+          f'"type": "ipv4_addr", "stmt": [{{"counter": null}}], "elem": [\n{each}\n]}}}}]}}', 1.5, 140)
+
+
 if __name__ == "__main__":
     sys.exit(run_all())

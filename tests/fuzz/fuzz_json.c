@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "lang/members.h"
 #include "lang/parse.h"
 #include "lang/print.h"
 
@@ -63,9 +64,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	source_set_init(&sources);
 	cmds = read_commands(&sources, &a, (const char *)data, size, &err);
 	CHECK(err == (sources.n_errors ? -EINVAL : 0));
-	for (const struct cmd *c = cmds.first; c; c = c->next, n++)
+	for (const struct cmd *c = cmds.first; c; c = c->next, n++) {
+		struct expr *all;
+
 		if (c->obj == CO_RULE && c->rule.stmts)
 			check_rule(&a, c);
+		if (c->obj == CO_ELEMENTS && c->expr) {
+			CHECK(!members_read_all(&sources, &a, c->expr, &all));
+			CHECK(all->list.n == members_count(c->expr));
+		}
+	}
 	CHECK(n == cmds.n || err);
 	diag_print(&sources, &out);
 	CHECK(!err || out.len);

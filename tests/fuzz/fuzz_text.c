@@ -4,10 +4,12 @@
  *
  * Beside not crashing: the parse fails just if there is an error message, its commands are as many
  * as it says, every tree can be cloned and equals its clone (where trees can be compared at all),
- * and every message can be printed. Texts that include files are passed over.
+ * elements left as text can be read again, and every message can be printed. Texts that include
+ * files are passed over.
  */
 #include <stdlib.h>
 
+#include "lang/members.h"
 #include "lang/parse.h"
 
 #define CHECK(x)                                                                                   \
@@ -27,10 +29,21 @@ static void check_expr(struct arena *a, const struct expr *e)
 		CHECK(expr_equal(copy, e));
 }
 
-static void check_cmd(struct arena *a, const struct cmd *c)
+static void check_elements(struct arena *a, struct source_set *sources, const struct expr *set)
+{
+	struct expr *all;
+	CHECK(!members_read_all(sources, a, set, &all));
+	CHECK(all->list.n == members_count(set));
+	for (uint32_t i = 0; i < all->list.n; i++)
+		check_expr(a, all->list.items[i]);
+}
+
+static void check_cmd(struct arena *a, struct source_set *sources, const struct cmd *c)
 {
 	if (c->obj == CO_ELEMENTS || c->obj == CO_EXPR)
 		check_expr(a, c->expr);
+	if (c->obj == CO_ELEMENTS && c->expr)
+		check_elements(a, sources, c->expr);
 	if (c->obj != CO_RULE)
 		return;
 	const struct stmt *copy = stmt_clone_list(a, c->rule.stmts);
@@ -59,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	uint32_t n = 0;
 	for (const struct cmd *c = cmds.first; c; c = c->next, n++)
-		check_cmd(&a, c);
+		check_cmd(&a, &sources, c);
 	CHECK(n == cmds.n);
 
 	struct strbuf out = STRBUF_INIT;

@@ -34,14 +34,20 @@ static inline void parse_raw(struct parsed *t, const char *text, size_t len,
 	diag_print(&t->sources, &t->messages);
 }
 
-static inline void parse_with(struct parsed *t, const char *text, size_t len,
-			      const struct parse_options *options)
+/* Makes nodes of elements. */
+static inline void parsed_expand(struct parsed *t)
 {
-	parse_raw(t, text, len, options);
 	for (struct cmd *c = t->cmds.first; c; c = c->next)
 		if (c->obj == CO_ELEMENTS && c->expr && c->expr->kind == EX_SET)
 			assert_int_equal(members_read_all(&t->sources, &t->a, c->expr, &c->expr),
 					 0);
+}
+
+static inline void parse_with(struct parsed *t, const char *text, size_t len,
+			      const struct parse_options *options)
+{
+	parse_raw(t, text, len, options);
+	parsed_expand(t);
 }
 
 static inline void parse(struct parsed *t, const char *text)

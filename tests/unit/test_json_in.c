@@ -15,6 +15,7 @@ static void parse_json_text(struct parsed *t, const char *text, size_t len)
 	int src = source_add(&t->sources, SOURCE_JSON, "j", text, len, LOC_NONE);
 
 	t->err = src < 0 ? src : parse_json(&t->sources, src, &t->a, &t->cmds);
+	parsed_expand(t);
 	diag_print(&t->sources, &t->messages);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_members: what is left as text is what it would be as nodes, however many are read at once.
- * The reference is the same literal in a rule, which the parser makes nodes of.
+ * The reference is the same literal in a rule, which the parser makes nodes of; of JSON the same
+ * document with something in it that keeps it whole.
  */
 #include "failing_memory.h"
 #include "parse_fixture.h"
@@ -110,6 +111,111 @@ static void test_redefined(void **state)
 	parsed_free(&t);
 }
 
+/* --- JSON ----------------------------------------------------------------------------------- */
+
+static void json_raw(struct parsed *t, const char *text)
+{
+	*t = (struct parsed){.cmds = CMD_LIST_INIT(t->cmds)};
+	source_set_init(&t->sources);
+	int src = source_add(&t->sources, SOURCE_JSON, "j", text, strlen(text), LOC_NONE);
+	t->err = src < 0 ? src : parse_json(&t->sources, src, &t->a, &t->cmds);
+	diag_print(&t->sources, &t->messages);
+}
+
+static void json_free(struct parsed *t, char *text)
+{
+	parsed_free(t);
+	free(text);
+}
+
+/*
+ * A document of one command on elements, as it is and where an escape keeps all of it together:
+ * the same elements or messages. `cut`: the first is taken apart.
+ */
+static void check_json(const char *head, const char *elements, bool cut)
+{
+	struct parsed t[2];
+	char *text[2];
+	for (int i = 0; i < 2; i++) {
+		assert_true(asprintf(&text[i],
+				     "{\"nftables\": [{\"add\": {\"table\": {\"family\": \"ip\", "
+				     "\"name\": \"%s}}}, {%s\"table\": \"t\", \"family\": \"ip\", "
+				     "\"name\": \"s\", \"elem\" : %s%s]}",
+				     i ? "\\u0074\"" : "t\"     ", head, elements,
+				     head[1] == 'a' ? "}}}" : "}}") > 0);
+		json_raw(&t[i], text[i]);
+	}
+	assert_int_equal(t[0].err, t[1].err);
+	assert_string_equal(strbuf_str(&t[0].messages), strbuf_str(&t[1].messages));
+	const struct cmd *c[2] = {t[0].cmds.first, t[1].cmds.first};
+	while (c[0] && c[1] && c[0]->obj != CO_ELEMENTS) {
+		c[0] = c[0]->next;
+		c[1] = c[1]->next;
+	}
+	assert_int_equal(!c[0], !c[1]);
+	if (c[0] && !t[0].err) {
+		bool one = c[0]->expr->list.n && c[0]->expr->list.items[0]->kind == EX_MEMBERS;
+		assert_int_equal(one, cut);
+		for (uint32_t most = 1; most < 4; most++) {
+			struct expr *some[2] = {0};
+			struct members *m[2];
+			for (int i = 0; i < 2; i++)
+				assert_int_equal(members_open(&t[i].sources, c[i]->expr, &m[i]), 0);
+			do {
+				char *dump[2];
+				for (int i = 0; i < 2; i++) {
+					assert_int_equal(
+						members_read(m[i], &t[i].a, most, &some[i]), 0);
+					dump[i] = literal_dump(some[i]);
+				}
+				assert_string_equal(dump[0], dump[1]);
+				free(dump[0]);
+				free(dump[1]);
+			} while (some[1]->list.n);
+			members_close(m[0]);
+			members_close(m[1]);
+		}
+		assert_int_equal(members_count(c[0]->expr), members_count(c[1]->expr));
+	}
+	json_free(&t[0], text[0]);
+	json_free(&t[1], text[1]);
+}
+
+static void test_json(void **state)
+{
+	static const char *const heads[] = {"\"add\": {\"element\": {",
+					    "\"set\": {\"type\": \"mark\","};
+	for (int h = 0; h < 2; h++) {
+		check_json(heads[h], "[]", false);
+		check_json(heads[h], "[ \n ]", false);
+		check_json(heads[h], "[1]", true);
+		check_json(heads[h], " [ 1 ,\n\t2, \"a]\\\"}\" , \"*\", 4 ] ", true);
+		check_json(heads[h], "5", false);
+		check_json(
+			heads[h],
+			"[{\"elem\": {\"val\": 1, \"counter\": {\"packets\": 1, \"bytes\": 2}}}, 3,"
+			"{\"prefix\": {\"addr\": \"1.1.1.0\", \"len\": 24}}, {\"range\": [5, 6]},"
+			"{\"concat\": [1, {\"range\": [2, 3]}]}, [7, {\"accept\": null}]]",
+			true);
+		/* Wrong: JSON, or what it says. */
+		check_json(heads[h], "[1,]", true);
+		check_json(heads[h], "[1 2]", true);
+		check_json(heads[h], "[,1]", true);
+		check_json(heads[h], "[1, {2]}", true);
+		check_json(heads[h], "[1, \"x", true);
+		check_json(heads[h], "[1, [2, 3, 4]]", true);
+		check_json(heads[h], "[1, {\"foo\": 1}, 3]", true);
+		check_json(heads[h], "[1, {\"elem\": {\"val\": 1, \"x\": 2}}]", true);
+		check_json(heads[h], "[{\"elem\": {\"val\": 1, \"val\": 2}}]", true);
+		check_json(heads[h], "[1], \"elem\": [2]", true);
+		check_json(heads[h], "[-1]", true);
+		/* What stands for an array is no way to another one's elements. */
+		check_json(heads[h], "\"tamis elements 0\"", false);
+		check_json(heads[h], "[1], \"comment\": \"tamis elements 0\"", false);
+		check_json(heads[h], "[\"tamis elements 0\", 2]", true);
+	}
+}
+
 /* Each allocation fails once. */
 static void test_memory(void **state)
 {
@@ -139,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_literals),
 		cmocka_unit_test(test_redefined),
+		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
