@@ -319,9 +319,12 @@ static inline bool second_is_better(uint32_t home, uint32_t second, bool ready)
 	return !home || !at_most_one(second);
 }
 
-static inline bool is_nearly_full(uint32_t free_slots, bool ready)
+static inline bool is_nearly_full(const struct hash_segment *seg, uint32_t free_slots, bool ready)
 {
-	return ready ? __builtin_popcount(free_slots) < 4 : at_most_one(free_slots);
+	if (ready)
+		return __builtin_popcount(free_slots) < 4;
+	return seg->kept * 20U < seg->n_buckets * SLOTS * 11U ? !free_slots
+							      : at_most_one(free_slots);
 }
 
 /* Writes a slot and shows it in these views; false: both buckets are full, or it is worn. */
@@ -333,7 +336,7 @@ static inline bool segment_place(struct hash_table *t, struct hash_segment *seg,
 	unsigned home = home_of(place.at, seg->n_buckets), b = home;
 	uint32_t free_slots = bucket_free_slots(t, seg, b);
 
-	if (is_nearly_full(free_slots, ready)) {
+	if (is_nearly_full(seg, free_slots, ready)) {
 		unsigned second = second_of(place.at, seg->n_buckets);
 		uint32_t others = bucket_free_slots(t, seg, second);
 		if (second_is_better(free_slots, others, ready)) {

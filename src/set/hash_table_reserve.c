@@ -82,7 +82,9 @@ int hash_table_reserve(struct hash_table *t, uint64_t n)
 	struct hash_segment *old = only_segment(t);
 	if (!old)
 		return 0;
-	size_t each = region_holds(segment_size(t, n_buckets));
+	size_t piece = region_piece(segment_size(t, n_buckets)), each = region_holds(piece);
+	while (n_buckets < BUCKETS_MAX && segment_size(t, n_buckets + 1) <= piece)
+		n_buckets++;
 	size_t n_regions = (((size_t)1 << depth) + each - 1) / each;
 	struct region *before = t->regions;
 	if (before || region_list_add(&t->regions, n_regions)) {
