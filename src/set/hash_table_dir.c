@@ -6,10 +6,15 @@
  * part of its own, which doubles by itself: a step copies one root or one part, 1/1024 of what
  * there is. Readers see the old or the new one, both lead to the same segments; the old one goes
  * after a grace period. Changes are made under the table's lock and are O(what is copied).
+ *
+ * A table that is told how many keys will come gets a root for all of them, up to
+ * 2^ROOT_DEPTH_TOLD entries, so that lookups need no parts. It is not copied any more, and stays.
  */
 #include <sys/random.h>
 
 #include "set/hash_table_internal.h"
+
+enum { ROOT_DEPTH_TOLD = 16 };
 
 static size_t root_bytes(unsigned depth)
 {
@@ -152,7 +157,7 @@ static struct hash_part *part_new(struct hash_segment *const *seg, unsigned dept
 
 int dir_replace(struct hash_table *t, struct hash_segment *const *seg, unsigned depth)
 {
-	unsigned above = MIN(depth, (unsigned)ROOT_DEPTH_MAX), below = depth - above;
+	unsigned above = MIN(depth, (unsigned)ROOT_DEPTH_TOLD), below = depth - above;
 	struct hash_root *old = t->root, *r = root_alloc(above);
 	size_t bytes = root_bytes(above) + (below ? part_bytes(below) << above : 0);
 
@@ -233,7 +238,7 @@ void dir_tidy(struct hash_table *t, uint64_t at)
 		unsigned most = deepest(part_of(r, *entry)->entry, depth, r->depth);
 		if (most < r->depth + depth)
 			part_resize(t, entry, most - r->depth); /* or it stays as it is */
-	} else if (t->n_segments <= 1U << r->depth >> 2) {
+	} else if (r->depth <= ROOT_DEPTH_MAX && t->n_segments <= 1U << r->depth >> 2) {
 		unsigned most = deepest(r->entry, r->depth, 0);
 		if (most < r->depth)
 			root_resize(t, most);

@@ -460,6 +460,87 @@ static void reserved(void **state)
 	}
 }
 
+/* --- other hashes --------------------------------------------------------------------------- */
+
+static struct hash_place (*place)(const struct hash_key *k, const uint8_t *key, unsigned len);
+
+static unsigned place_collect(const struct hash_table *t, const struct hash_key *k,
+			      const struct hash_segment *seg, struct hash_kept *out)
+{
+	unsigned n = hash_table_scalar.collect(t, k, seg, out);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t at = place(k, slot_key(t, seg, out[i].slot), t->key_len).at;
+		out[i].low = (uint32_t)at;
+		out[i].high = at >> (63 - seg->depth) & 1;
+	}
+	return n;
+}
+
+static uint64_t place_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
+			     uint64_t mask, const uint64_t *now, struct set_elem **hit)
+{
+	uint64_t found = 0;
+	for (unsigned i = 0; i < 64; i++) {
+		struct hash_pos pos;
+		if (mask >> i & 1) {
+			if (hash_table_lock((struct hash_table *)t, keys + i * stride, &pos))
+				found |= 1ULL << i;
+			hash_table_unlock(&pos);
+		}
+	}
+	return found;
+}
+
+static struct hash_table_ops ops_with(struct hash_place (*fn)(const struct hash_key *k,
+							      const uint8_t *key, unsigned len))
+{
+	struct hash_table_ops ops = hash_table_scalar;
+
+	ops.place = place = fn;
+	ops.collect = place_collect;
+	ops.lookup = place_lookup;
+	return ops;
+}
+
+static unsigned narrow;
+
+/* All keys in places that begin with so many zeros. */
+static struct hash_place narrow_place(const struct hash_key *k, const uint8_t *key, unsigned len)
+{
+	struct hash_place p = hash_table_scalar.place(k, key, len);
+	p.at >>= narrow;
+	return p;
+}
+
+/* A table that was told of so many keys that its root is deeper than roots grow. */
+static void told_deep(void **state)
+{
+	enum { KEYS = 40000, TOLD = 3000000 };
+	struct hash_table_ops ops = ops_with(narrow_place);
+
+	for (unsigned parts = 0; parts < 2; parts++) {
+		struct world w = make(parts ? &ops : NULL, 4, KEYS, false);
+		assert_int_equal(hash_table_reserve(w.t, TOLD), 0);
+		const struct hash_root *root = w.t->root;
+		assert_true(root->depth > ROOT_DEPTH_MAX);
+		narrow = root->depth;
+		for (unsigned i = 0; i < KEYS; i++)
+			toggle(&w, i, 0, 0);
+		check_all(&w);
+		assert_int_equal(root->entry[0] & ENTRY_PART, parts);
+		for (unsigned i = 0; i < KEYS; i++)
+			toggle(&w, i, 0, 0);
+		check_all(&w);
+		assert_ptr_equal(w.t->root, root);
+		assert_int_equal(root->entry[0] & ENTRY_PART, 0);
+		for (unsigned i = 0; i < (parts ? 500 : 2000); i++)
+			toggle(&w, i, 0, 0);
+		check_lookup(&w);
+		check_all(&w);
+		unmake(&w);
+	}
+}
+
 /* --- the alarm ------------------------------------------------------------------------------ */
 
 /* A hash that puts everything into one place until the secret changes. */
@@ -472,33 +553,6 @@ static struct hash_place weak_place(const struct hash_key *k, const uint8_t *key
 	if (weak_forever || !memcmp(&k->sip, &first_key.sip, sizeof(k->sip)))
 		p.at = 0x1234567812345678;
 	return p;
-}
-
-static unsigned weak_collect(const struct hash_table *t, const struct hash_key *k,
-			     const struct hash_segment *seg, struct hash_kept *out)
-{
-	unsigned n = hash_table_scalar.collect(t, k, seg, out);
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t at = weak_place(k, slot_key(t, seg, out[i].slot), t->key_len).at;
-		out[i].low = (uint32_t)at;
-		out[i].high = at >> (63 - seg->depth) & 1;
-	}
-	return n;
-}
-
-static uint64_t weak_lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
-			    uint64_t mask, const uint64_t *now, struct set_elem **hit)
-{
-	uint64_t found = 0;
-	for (unsigned i = 0; i < 64; i++) {
-		struct hash_pos pos;
-		if (mask >> i & 1) {
-			if (hash_table_lock((struct hash_table *)t, keys + i * stride, &pos))
-				found |= 1ULL << i;
-			hash_table_unlock(&pos);
-		}
-	}
-	return found;
 }
 
 /* What lies ready counts too. */
@@ -515,10 +569,7 @@ static void bytes_hold_all(struct hash_table *t)
 
 static void alarm_raised(void **state)
 {
-	struct hash_table_ops ops = hash_table_scalar;
-	ops.place = weak_place;
-	ops.collect = weak_collect;
-	ops.lookup = weak_lookup;
+	struct hash_table_ops ops = ops_with(weak_place);
 
 	for (unsigned forever = 0; forever < 2; forever++) {
 		struct world w = make(&ops, 8, 3000, true);
@@ -610,10 +661,10 @@ static void spare_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_ops),	  cmocka_unit_test(growth),
-		cmocka_unit_test(slots_rest),	  cmocka_unit_test(churn),
-		cmocka_unit_test(reserved),	  cmocka_unit_test(alarm_raised),
-		cmocka_unit_test(spare_too_many),
+		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
+		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
+		cmocka_unit_test(reserved),	cmocka_unit_test(told_deep),
+		cmocka_unit_test(alarm_raised), cmocka_unit_test(spare_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
