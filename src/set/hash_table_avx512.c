@@ -54,6 +54,9 @@ static inline uint64_t matches_avx512(const struct burst *b, uint64_t *overflowe
 {
 	uint64_t found = 0, all = b->n < BURST ? (1ULL << b->n) - 1 : ~0ULL;
 
+	if (b->n < 16)
+		return matches(b,
+			       overflowed); /* that need not wait for the stores, as vectors do */
 	for (unsigned j = 0; j < b->n; j += 16) {
 		__m512i head = _mm512_load_si512(&b->head[j]);
 		__m512i same =

@@ -97,7 +97,6 @@ static inline void places(struct burst *b, const struct hash_key *k)
 #define PLACES places
 #endif
 
-#ifndef MATCHES
 /* The keys that have such slots; *overflowed: those of whose bucket the head says so. */
 static inline uint64_t matches(const struct burst *b, uint64_t *overflowed)
 {
@@ -109,6 +108,8 @@ static inline uint64_t matches(const struct burst *b, uint64_t *overflowed)
 	}
 	return found;
 }
+
+#ifndef MATCHES
 #define MATCHES matches
 #endif
 
@@ -201,6 +202,28 @@ static inline __attribute__((always_inline)) uint64_t find_burst(struct burst *b
 	return left ? found | find_second(b, left, plain) : found;
 }
 
+static inline bool find_one(const struct hash_table *t, const uint8_t *key, const uint64_t *now,
+			    struct set_elem **hit)
+{
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	unsigned shift = LOAD_ACQUIRE(&t->read_shift);
+	struct hash_place place = PLACE(&root->key, key, t->key_len);
+	uint64_t entry = entry_load(root, place.at);
+	const struct hash_segment *seg = entry_segment(entry);
+	const struct hash_bucket *bucket = entry_home(entry, place.at);
+
+	for (bool second = false;; second = true) {
+		uint32_t head = LOAD_ACQUIRE(&bucket->head);
+		uint32_t m = COMPARE(bucket, place.tag) & head >> shift & VIEW_BITS;
+		if (m && accept_any(t, seg, (unsigned)(bucket - seg->bucket), m, place.tag, key,
+				    now, hit))
+			return true;
+		if (second || !(head & OVERFLOWED))
+			return false;
+		bucket = entry_second(entry, place.at);
+	}
+}
+
 static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t stride,
 		       uint64_t mask, const uint64_t *now, struct set_elem **hit)
 {
@@ -208,8 +231,11 @@ static uint64_t lookup(const struct hash_table *t, const uint8_t *keys, size_t s
 	uint64_t found, out = 0;
 	struct burst b;
 
-	if (!mask)
-		return 0;
+	if (!(mask & (mask - 1))) {
+		unsigned i = mask ? (unsigned)__builtin_ctzll(mask) : 0;
+		bool one = mask && find_one(t, keys + i * stride, &now[i], hit ? &hit[i] : NULL);
+		return (uint64_t)one << i;
+	}
 	b.t = t;
 	b.keys = keys;
 	b.stride = stride;

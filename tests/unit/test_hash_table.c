@@ -121,7 +121,7 @@ static void refresh(struct world *w, unsigned i, uint64_t expires)
 static void check_lookup(struct world *w)
 {
 	uint8_t keys[64][64];
-	uint64_t now[64], masks[] = {~0ULL, ~0ULL, rng, (1ULL << rnd(64)) - 1};
+	uint64_t now[64], masks[] = {~0ULL, rng, (1ULL << rnd(64)) - 1, 1ULL << rnd(64)};
 	uint64_t mask = masks[rnd(ARRAY_SIZE(masks))];
 	struct set_elem *hit[64];
 	unsigned number[64];
