@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* load: rulesets in and out; see engine.h. */
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "engine/engine.h"
@@ -159,23 +158,6 @@ int tamis_reload_text(struct tamis *t, const char *name, const char *text, size_
 	return load_text(t, model_reload, name, text, len, options, output, messages);
 }
 
-/* json_dumps() leaves out what it has no memory for. */
-static int add_dumped(const char *text, size_t len, void *b)
-{
-	strbuf_add(b, text, len);
-	return 0;
-}
-
-static int list_json(struct tamis *t, uint64_t now, struct strbuf *b)
-{
-	json_t *json = model_list_json(t->model, now);
-	int err = json ? json_dump_callback(json, add_dumped, b, 0) : -1;
-
-	json_decref(json);
-	strbuf_putc(b, '\n');
-	return err ? -ENOMEM : strbuf_error(b);
-}
-
 int tamis_list(struct tamis *t, unsigned flags, uint64_t now, char **out)
 {
 	static const struct {
@@ -200,10 +182,12 @@ int tamis_list(struct tamis *t, unsigned flags, uint64_t now, char **out)
 		return -EINVAL;
 	now = engine_time(now);
 	t->env.numeric = numeric;
-	if (flags & TAMIS_LIST_JSON)
-		err = list_json(t, now, &b);
-	else
+	if (flags & TAMIS_LIST_JSON) {
+		err = model_list_json(t->model, now, &b);
+		strbuf_putc(&b, '\n');
+	} else {
 		model_list(t->model, now, &b);
+	}
 	t->env.numeric = 0;
 	if (!err)
 		err = strbuf_error(&b);

@@ -213,8 +213,8 @@ _Static_assert(sizeof(struct model_verdict) == 16, "the data length of verdict m
 
 /* The listing, as `nft list ruleset`; options come from the env given to model_new(). */
 void model_list(struct model *m, uint64_t now, struct strbuf *out);
-/* The JSON form: {"nftables": [...]}; NULL when out of memory. */
-json_t *model_list_json(struct model *m, uint64_t now);
+/* The JSON form: {"nftables": [...]}. 0 or -ENOMEM. */
+int model_list_json(struct model *m, uint64_t now, struct strbuf *out);
 /* One rule as the listing prints it, for reports. Refreshes counters from their states. */
 void model_rule_print(struct model_rule *r, const struct lang_env *env, uint64_t now,
 		      struct strbuf *out);

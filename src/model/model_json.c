@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * model_json: the listing as JSON: one object for each thing, in nft's order: a table, its chains,
- * objects, sets and maps, flowtables, then all its rules. Cost: proportional to what is listed.
+ * objects, sets and maps, flowtables, then all its rules. Each is written as soon as it is made,
+ * and so are elements one by one: as values they would take some ten times their text. Cost:
+ * proportional to what is listed.
  */
 #include "model/model_internal.h"
 
@@ -31,11 +33,31 @@ static json_t *merged(json_t *to, json_t *from)
 	return NULL;
 }
 
-static int put(json_t *list, const char *kind, json_t *body)
+/* json_dumps() leaves out what it has no memory for. */
+static int add_text(const char *text, size_t len, void *out)
 {
-	json_t *o = body ? json_pack("{s:o}", kind, body) : NULL;
+	strbuf_add(out, text, len);
+	return 0;
+}
 
-	return o ? json_array_append_new(list, o) : -1;
+/* Writes a value and gives it back. */
+static int write_value(struct lister *l, json_t *v)
+{
+	int err = v ? json_dump_callback(v, add_text, l->out, JSON_ENCODE_ANY) : -1;
+
+	json_decref(v);
+	return err || strbuf_error(l->out) ? -ENOMEM : 0;
+}
+
+/* One thing of the list, behind others. */
+static int put(struct lister *l, const char *kind, json_t *body)
+{
+	strbuf_printf(l->out, ", {\"%s\": ", kind);
+
+	int err = write_value(l, body);
+
+	strbuf_putc(l->out, '}');
+	return err;
 }
 
 static json_t *named(const struct model_table *t, const char *name)
@@ -97,34 +119,29 @@ err:
 	return NULL;
 }
 
-static json_t *elements_json(struct lister *l, struct model_set *s)
+static int write_elements(struct lister *l, struct model_set *s)
 {
-	json_t *list = json_array();
+	const char *between = "";
 	struct set_cursor *c;
 	struct set_view v;
-	int err = list ? 0 : -1;
+	int err = set_cursor_open(s->set, SET_CURSOR_MERGED, NULL, l->now, &c);
 
-	if (!list || set_cursor_open(s->set, SET_CURSOR_MERGED, NULL, l->now, &c)) {
-		json_decref(list);
-		return NULL;
-	}
-	while (!err && set_cursor_next(c, &v)) {
+	if (err)
+		return err;
+	for (; !err && set_cursor_next(c, &v); between = ", ") {
 		struct expr *e = element_expr(&l->m->scratch, s, &v, l->now);
 
-		err = e ? json_array_append_new(list, json_expr(e, l->m->env)) : -1;
+		strbuf_puts(l->out, between);
+		err = write_value(l, e ? json_expr(e, l->m->env) : NULL);
 		arena_reset(&l->m->scratch);
 	}
 	set_cursor_close(c);
-	if (err) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+	return err;
 }
 
 static json_t *set_json(struct lister *l, struct model_set *s)
 {
-	json_t *o = named(s->table, s->name), *head = json_set_head(&s->decl, l->m->env), *elems;
+	json_t *o = named(s->table, s->name), *head = json_set_head(&s->decl, l->m->env);
 	json_t *type = head ? json_object_get(head, "type") : NULL;
 
 	if (!o || !head || (type && json_object_set(o, "type", type)) || put_handle(o, s->handle)) {
@@ -132,15 +149,23 @@ static json_t *set_json(struct lister *l, struct model_set *s)
 		json_decref(head);
 		return NULL;
 	}
-	o = merged(o, head);
-	if (!o || l->m->env->numeric & PRINT_TERSE || !set_count(s->set, l->now))
-		return o;
-	elems = elements_json(l, s);
-	if (!elems || json_object_set_new(o, "elem", elems)) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+	return merged(o, head);
+}
+
+static int put_set(struct lister *l, struct model_set *s)
+{
+	static const char end[] = "}}";
+	int err = put(l, s->decl.flags & SETF_MAP ? "map" : "set", set_json(l, s));
+
+	if (err || l->m->env->numeric & PRINT_TERSE || !set_count(s->set, l->now))
+		return err;
+	/* Its last member. */
+	strbuf_truncate(l->out, l->out->len - strlen(end));
+	strbuf_puts(l->out, ", \"elem\": [");
+	err = write_elements(l, s);
+	strbuf_putc(l->out, ']');
+	strbuf_puts(l->out, end);
+	return err;
 }
 
 static json_t *object_json(struct lister *l, struct model_object *o)
@@ -166,57 +191,53 @@ static json_t *flowtable_json(struct lister *l, struct model_flowtable *f)
 	return merged(j, json_flowtable_body(f->table->family, &f->decl, l->m->env));
 }
 
-static int put_rules(struct lister *l, json_t *list, struct model_table *t)
+static int put_rules(struct lister *l, struct model_table *t)
 {
 	int err = 0;
 
 	list_foreach (k, &t->chains)
 		list_foreach (r, &container_of(k, struct model_chain, link)->rules)
 			err = err ? err
-				  : put(list, "rule",
+				  : put(l, "rule",
 					rule_json(l, container_of(r, struct model_rule, link)));
 	return err;
 }
 
-static int put_table(struct lister *l, json_t *list, struct model_table *t)
+static int put_table(struct lister *l, struct model_table *t)
 {
-	int err = put(list, "table", table_json(t));
+	int err = put(l, "table", table_json(t));
 
 	list_foreach (k, &t->chains)
 		err = err ? err
-			  : put(list, "chain",
+			  : put(l, "chain",
 				chain_json(l, container_of(k, struct model_chain, link)));
 	list_foreach (k, &t->objects) {
 		struct model_object *o = container_of(k, struct model_object, link);
 
-		err = err ? err : put(list, obj_kind_name(o->kind), object_json(l, o));
+		err = err ? err : put(l, obj_kind_name(o->kind), object_json(l, o));
 	}
-	list_foreach (k, &t->sets) {
-		struct model_set *s = container_of(k, struct model_set, link);
-
-		err = err ? err
-			  : put(list, s->decl.flags & SETF_MAP ? "map" : "set", set_json(l, s));
-	}
+	list_foreach (k, &t->sets)
+		err = err ? err : put_set(l, container_of(k, struct model_set, link));
 	list_foreach (k, &t->flowtables)
 		err = err ? err
-			  : put(list, "flowtable",
+			  : put(l, "flowtable",
 				flowtable_json(l, container_of(k, struct model_flowtable, link)));
-	return err ? err : put_rules(l, list, t);
+	return err ? err : put_rules(l, t);
 }
 
-json_t *model_list_json(struct model *m, uint64_t now)
+int model_list_json(struct model *m, uint64_t now, struct strbuf *out)
 {
-	struct lister l = lister_for(m, now, NULL);
-	json_t *list = json_array(), *root = NULL;
-	int err = list ? put(list, "metainfo",
-			     json_pack("{s:s, s:s, s:i}", "version", JSON_VERSION, "release_name",
-				       JSON_RELEASE, "json_schema_version", 1))
-		       : -1;
+	struct lister l = lister_for(m, now, out);
 
+	strbuf_puts(out, "{\"nftables\": [{\"metainfo\": ");
+
+	int err =
+		write_value(&l, json_pack("{s:s, s:s, s:i}", "version", JSON_VERSION,
+					  "release_name", JSON_RELEASE, "json_schema_version", 1));
+
+	strbuf_putc(out, '}');
 	list_foreach (k, &m->tables)
-		err = err ? err : put_table(&l, list, container_of(k, struct model_table, link));
-	if (!err)
-		root = json_pack("{s:O}", "nftables", list);
-	json_decref(list);
-	return root;
+		err = err ? err : put_table(&l, container_of(k, struct model_table, link));
+	strbuf_puts(out, "]}");
+	return err ? err : strbuf_error(out);
 }

@@ -526,7 +526,10 @@ static void json_lists_chains_before_sets_and_rules_last(void **state)
 
 	assert_int_equal(fixture_init(&f), 0);
 	assert_int_equal(fixture_load(&f, base, FIXTURE_COMMIT), 0);
-	json_t *root = model_list_json(f.m, f.now);
+	struct strbuf text = STRBUF_INIT;
+	assert_int_equal(model_list_json(f.m, f.now, &text), 0);
+	json_t *root = json_loads(strbuf_str(&text), JSON_REJECT_DUPLICATES, NULL);
+	strbuf_free(&text);
 	assert_non_null(root);
 	json_t *list = json_object_get(root, "nftables");
 	assert_int_equal(json_array_size(list), ARRAY_SIZE(kinds));
