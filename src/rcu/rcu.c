@@ -335,6 +335,17 @@ int rcu_wait(struct rcu *r, uint64_t deadline)
 	return wait_for(r, epoch, deadline);
 }
 
+void rcu_ease(struct rcu *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	bool any = r->workers;
+	pthread_mutex_unlock(&r->lock);
+	if (any)
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
+}
+
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns)
 {
 	uint64_t now = r ? r->config.clock(r->config.ctx) : 0;

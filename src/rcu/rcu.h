@@ -93,6 +93,11 @@ uint64_t rcu_mark(struct rcu *r);
 bool rcu_passed(struct rcu *r, uint64_t mark);
 /* Waits until every worker was quiet once: 0, or -EAGAIN after the deadline (UINT64_MAX: none). */
 int rcu_wait(struct rcu *r, uint64_t deadline);
+/*
+ * For who changes many lines that workers look at: lets them fetch what was changed so far, so that
+ * no burst meets more than a few of them. Some 20 us to 100 us pass; none without workers.
+ */
+void rcu_ease(struct rcu *r);
 /* The deadline that is so many ns from now. */
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
 

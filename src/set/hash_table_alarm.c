@@ -78,7 +78,7 @@ static void take_over(struct hash_table *t, struct hash_table *from)
 	t->n_heap = from->n_heap;
 	t->heap_cap = from->heap_cap;
 	t->n_segments = from->n_segments;
-	STORE(&t->bytes, from->bytes + t->n_regions * REGION_BYTES + spares_bytes(t));
+	STORE(&t->bytes, from->bytes + spares_bytes(t));
 	while ((seg = segment_next(&w))) {
 		seg->retired = true;
 		spin_unlock(&seg->lock);

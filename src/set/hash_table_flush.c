@@ -21,8 +21,10 @@
  * view alone, and is as new from then on; what another packet has added since the flush goes.
  *
  * Cost: flush, commit and rollback of one a walk over all buckets, some 2 ns each; between them
- * O(1) a change. For a moment the table holds what was there and what is new; what it does not need
- * any more goes in hash_table_settle_all().
+ * O(1) a change. For a moment the table holds what was there and what is new. At the end segments
+ * that have become too large are built anew, or all of them, some 10 ns a key, if a quarter or more
+ * of the table has gone: then the memory that it had is given back whole. Each thousand lines
+ * that readers look at the walk lets them fetch these (rcu_ease()): a burst meets few at a time.
  */
 #include "set/hash_table_internal.h"
 
@@ -33,11 +35,15 @@ struct walk {
 	struct hash_table *t;
 	void (*fn)(void *ctx, struct set_elem *e, int delta);
 	void *ctx;
+	uint64_t gone; /* slots that are in no view any more */
+	size_t lines;  /* of those that readers look at, changed since they were given time */
 };
 
+enum { LINES_AT_ONCE = 1024 };
+
 /* Calls visit() with each segment, locked; it unlocks. */
-static void visit_all(const struct walk *w,
-		      void (*visit)(const struct walk *w, struct hash_segment *seg, uint64_t at))
+static void visit_all(struct walk *w,
+		      void (*visit)(struct walk *w, struct hash_segment *seg, uint64_t at))
 {
 	uint64_t at = 0;
 
@@ -45,13 +51,17 @@ static void visit_all(const struct walk *w,
 		struct hash_segment *seg = segment_lock(w->t, at);
 		uint64_t step = seg->depth ? 1ULL << (64 - seg->depth) : 0;
 		visit(w, seg, at);
+		if (w->lines >= LINES_AT_ONCE) {
+			rcu_ease(w->t->config.rcu);
+			w->lines = 0;
+		}
 		at = step ? (at & -step) + step : 0;
 	} while (at);
 }
 
 /* The same, each key once. `flushed` is what the table is then. */
-static void sweep(const struct walk *w, bool flushed,
-		  void (*visit)(const struct walk *w, struct hash_segment *seg, uint64_t at))
+static void sweep(struct walk *w, bool flushed,
+		  void (*visit)(struct walk *w, struct hash_segment *seg, uint64_t at))
 {
 	struct hash_table *t = w->t;
 
@@ -60,10 +70,11 @@ static void sweep(const struct walk *w, bool flushed,
 	visit_all(w, visit);
 	STORE_RELEASE(&t->sweeping, false);
 	t->flushed = flushed;
+	STORE(&t->regions_grow, false);
 	spin_unlock(&t->alarm_lock);
 }
 
-static void tell(const struct walk *w, const struct hash_segment *seg, unsigned b, uint32_t slots,
+static void tell(struct walk *w, const struct hash_segment *seg, unsigned b, uint32_t slots,
 		 int delta)
 {
 	for (; slots; slots &= slots - 1)
@@ -84,8 +95,9 @@ static void records_free(struct hash_table *t, const struct hash_segment *seg, u
 }
 
 /* What is in the next view alone goes out of it. */
-static void drop_new(struct hash_table *t, struct hash_segment *seg, unsigned b)
+static void drop_new(struct walk *w, struct hash_segment *seg, unsigned b)
 {
+	struct hash_table *t = w->t;
 	uint32_t head = seg->bucket[b].head;
 	uint32_t slots =
 		head >> t->next_shift & ~(head >> (t->next_shift ^ VIEW_SHIFT)) & VIEW_BITS;
@@ -96,6 +108,7 @@ static void drop_new(struct hash_table *t, struct hash_segment *seg, unsigned b)
 	bucket_rest(t, seg, b, slots);
 	records_free(t, seg, b, slots);
 	seg->kept -= (uint16_t)__builtin_popcount(slots);
+	w->gone += (unsigned)__builtin_popcount(slots);
 }
 
 static void unmark(struct hash_table *t, struct hash_segment *seg, unsigned b)
@@ -105,9 +118,36 @@ static void unmark(struct hash_table *t, struct hash_segment *seg, unsigned b)
 	m->wanted = m->later = 0;
 }
 
+static void fit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	if (segment_fit(w->t, seg, at))
+		w->lines += BUCKETS_MAX / 2;
+}
+
+static void renew_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	unsigned n = buckets_roomy(w->t, seg->kept + 1U);
+
+	w->lines += segment_renew(w->t, seg, at, n) ? n : 0;
+}
+
+/* Memory that is not needed any more. Where much went, all segments move into new regions. */
+static void give_back(struct walk *w)
+{
+	enum { MUCH = 1 << 16, SHARE = 4 };
+	struct hash_table *t = w->t;
+	bool much = w->gone >= MUCH && w->gone * SHARE >= LOAD(&t->count);
+
+	if (!w->gone)
+		return;
+	spin_lock(&t->alarm_lock);
+	visit_all(w, much && !regions_renew(t) ? renew_segment : fit_segment);
+	spin_unlock(&t->alarm_lock);
+}
+
 /* --- flush ---------------------------------------------------------------------------------- */
 
-static void flush_segment(const struct walk *w, struct hash_segment *seg, uint64_t at)
+static void flush_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 {
 	struct hash_table *t = w->t;
 	uint64_t n = 0;
@@ -117,7 +157,7 @@ static void flush_segment(const struct walk *w, struct hash_segment *seg, uint64
 		n += (unsigned)__builtin_popcount(slots);
 		if (w->fn)
 			tell(w, seg, b, slots, -1);
-		drop_new(t, seg, b);
+		drop_new(w, seg, b);
 		unmark(t, seg, b);
 	}
 	seg->flushed = true;
@@ -128,7 +168,7 @@ static void flush_segment(const struct walk *w, struct hash_segment *seg, uint64
 void hash_table_flush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
 		      void *ctx)
 {
-	sweep(&(struct walk){t, fn, ctx}, true, flush_segment);
+	sweep(&(struct walk){.t = t, .fn = fn, .ctx = ctx}, true, flush_segment);
 }
 
 bool flushed_find(struct hash_pos *pos)
@@ -232,15 +272,17 @@ void flushed_carry(const struct hash_table *t, const struct hash_segment *from, 
 /* --- the end of a flush --------------------------------------------------------------------- */
 
 /* What is old leaves the next view. */
-static void commit_segment(const struct walk *w, struct hash_segment *seg, uint64_t at)
+static void commit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 {
 	struct hash_table *t = w->t;
 
 	for (unsigned b = 0; seg->flushed && b < seg->n_buckets; b++) {
 		uint32_t head = seg->bucket[b].head;
 		uint32_t old = (head >> t->next_shift & VIEW_BITS) & ~bucket_next(t, seg, b);
-		if (old)
+		if (old) {
 			STORE_RELEASE(&seg->bucket[b].head, head & ~(old << t->next_shift));
+			w->lines++;
+		}
 		unmark(t, seg, b);
 	}
 	seg->flushed = false;
@@ -248,7 +290,7 @@ static void commit_segment(const struct walk *w, struct hash_segment *seg, uint6
 }
 
 /* The next view becomes what readers see. */
-static void undo_segment(const struct walk *w, struct hash_segment *seg, uint64_t at)
+static void undo_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 {
 	struct hash_table *t = w->t;
 	uint64_t n = 0;
@@ -262,10 +304,11 @@ static void undo_segment(const struct walk *w, struct hash_segment *seg, uint64_
 			tell(w, seg, b, next & ~shown, -1);
 			tell(w, seg, b, shown & ~next, 1);
 		}
-		drop_new(t, seg, b);
+		drop_new(w, seg, b);
 		head = seg->bucket[b].head;
 		if (shown & ~(head >> t->next_shift))
 			STORE_RELEASE(&seg->bucket[b].head, head | shown << t->next_shift);
+		w->lines += next != shown;
 		unmark(t, seg, b);
 	}
 	seg->flushed = false;
@@ -276,7 +319,10 @@ static void undo_segment(const struct walk *w, struct hash_segment *seg, uint64_
 void hash_table_unflush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
 			void *ctx)
 {
-	sweep(&(struct walk){t, fn, ctx}, false, undo_segment);
+	struct walk w = {.t = t, .fn = fn, .ctx = ctx};
+
+	sweep(&w, false, undo_segment);
+	give_back(&w);
 }
 
 /* --- transactions --------------------------------------------------------------------------- */
@@ -306,16 +352,13 @@ void hash_table_revert(struct hash_table *t)
 	STORE_RELEASE(&t->read_shift, t->next_shift);
 }
 
-/* What became of the slots of a segment whose views were made equal. */
-struct settled {
-	bool lost; /* some are in none */
-	bool due;  /* of them one that would have expired */
-};
-
-/* Makes the views of these slots of a bucket, which differ, equal. */
-static void settle_slots(const struct walk *w, struct hash_segment *seg, unsigned b, uint32_t m,
-			 struct settled *out)
+/*
+ * Makes the views of these slots of a bucket, which differ, equal. True if one that would have
+ * expired is gone.
+ */
+static bool settle_slots(struct walk *w, struct hash_segment *seg, unsigned b, uint32_t m)
 {
+	bool due = false;
 	struct hash_table *t = w->t;
 	unsigned from = t->next_shift, to = from ^ VIEW_SHIFT;
 	uint32_t head = seg->bucket[b].head;
@@ -339,12 +382,14 @@ static void settle_slots(const struct walk *w, struct hash_segment *seg, unsigne
 		uint64_t record = segment_word(seg, HASH_RECORD, slot);
 		STORE_RELEASE(&seg->bucket[b].head, head);
 		seg->kept--;
-		out->lost = true;
-		out->due |= end != 0;
+		w->gone++;
+		due |= end != 0;
 		if (record)
 			t->config.record_free(NULL, (void *)(uintptr_t)record);
 	}
 	STORE_RELEASE(&seg->bucket[b].head, head);
+	w->lines++;
+	return due;
 }
 
 static uint32_t differing(const struct hash_segment *seg, unsigned b)
@@ -356,9 +401,9 @@ static uint32_t differing(const struct hash_segment *seg, unsigned b)
 void hash_table_settle(struct hash_table *t, const uint8_t *key,
 		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx)
 {
-	const struct walk w = {t, fn, ctx};
-	struct settled all = {false, false};
+	struct walk w = {.t = t, .fn = fn, .ctx = ctx};
 	struct hash_pos pos;
+	bool due = false;
 
 	pos_lock(t, key, true, &pos);
 	struct hash_segment *seg = pos.seg;
@@ -366,47 +411,43 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 	for (unsigned k = 0; k < 2; k++) {
 		uint32_t m = pos_slots(&pos, b[k], differing(seg, b[k]));
 		if (m)
-			settle_slots(&w, seg, b[k], m, &all);
+			due |= settle_slots(&w, seg, b[k], m);
 	}
-	if (all.due) {
+	if (due) {
 		bucket_due_again(t, seg, b[0]);
 		bucket_due_again(t, seg, b[1]);
 		segment_due_again(t, seg);
 	}
-	if (all.lost)
+	if (w.gone)
 		segment_shrink(t, seg, pos.at);
 	else
 		spin_unlock(&seg->lock);
 }
 
-static void settle_segment(const struct walk *w, struct hash_segment *seg, uint64_t at)
+static void settle_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 {
-	struct hash_table *t = w->t;
-	struct settled all = {false, false};
+	bool due = false;
 
 	for (unsigned b = 0; b < seg->n_buckets; b++) {
-		struct settled here = {false, false};
 		uint32_t m = differing(seg, b);
-		if (m)
-			settle_slots(w, seg, b, m, &here);
-		if (here.due)
-			bucket_due_again(t, seg, b);
-		all.lost |= here.lost;
-		all.due |= here.due;
+		if (m && settle_slots(w, seg, b, m)) {
+			bucket_due_again(w->t, seg, b);
+			due = true;
+		}
 	}
-	if (all.due)
-		segment_due_again(t, seg);
-	if (all.lost)
-		segment_fit(t, seg, at);
-	else
-		spin_unlock(&seg->lock);
+	if (due)
+		segment_due_again(w->t, seg);
+	spin_unlock(&seg->lock);
 }
 
 void hash_table_settle_all(struct hash_table *t)
 {
+	struct walk w = {.t = t};
+
 	spin_lock(&t->alarm_lock);
-	visit_all(&(struct walk){.t = t}, settle_segment);
+	visit_all(&w, settle_segment);
 	spin_unlock(&t->alarm_lock);
+	give_back(&w);
 }
 
 void hash_table_end(struct hash_table *t)

@@ -51,15 +51,9 @@ static size_t columns_bytes(const struct hash_segment *seg)
 	return bytes;
 }
 
-/* Its own memory, if that is not a region's, which counts as a whole. */
-static size_t own_bytes(const struct hash_table *t, const struct hash_segment *seg)
-{
-	return seg->piece ? 0 : segment_size(t, seg->n_buckets);
-}
-
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
 {
-	return own_bytes(t, seg) + columns_bytes(seg);
+	return segment_size(t, seg->n_buckets) + columns_bytes(seg);
 }
 
 /* Makes an empty segment, locked, of memory that is there. */
@@ -77,11 +71,11 @@ static void segment_init(const struct hash_table *t, struct hash_segment *seg, u
 }
 
 /* The new segment is locked. */
-struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
+struct hash_segment *segment_new(struct hash_table *t, unsigned n_buckets, unsigned depth,
 				 uint64_t at)
 {
 	size_t size = segment_size(t, n_buckets);
-	struct hash_segment *seg = region_alloc(t->regions, size);
+	struct hash_segment *seg = regions_alloc(t, size);
 	size_t piece = seg ? region_piece(size) : 0;
 	if (!seg)
 		seg = aligned_alloc(64, size);
@@ -376,7 +370,7 @@ void segment_discard(struct hash_table *t, struct hash_segment *old)
 /* Accounts for a segment whose columns are counted already. */
 void segment_account(struct hash_table *t, const struct hash_segment *seg)
 {
-	__atomic_fetch_add(&t->bytes, own_bytes(t, seg), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->bytes, segment_size(t, seg->n_buckets), __ATOMIC_RELAXED);
 	if (seg->n_buckets > LOAD(&t->widest))
 		STORE(&t->widest, seg->n_buckets);
 }
@@ -712,11 +706,25 @@ static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_se
 	segment_discard(t, other);
 }
 
+bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at, unsigned n_buckets)
+{
+	struct hash_segment *other;
+	struct load all;
+
+	collect(t, seg, &all);
+	if (build(t, &all, NULL, n_buckets, seg->depth, at, &other)) {
+		spin_unlock(&seg->lock);
+		return false;
+	}
+	replace(t, seg, other, at);
+	spin_unlock(&other->lock);
+	return true;
+}
+
 /* Builds a segment anew, or with its other half, in as many buckets as that needs; unlocks. */
 static bool build_smaller(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 {
-	struct hash_segment *smaller, *other;
-	struct load all;
+	struct hash_segment *other;
 
 	spin_lock(&t->lock);
 	other = buddy_lock(t, seg, at);
@@ -726,14 +734,8 @@ static bool build_smaller(struct hash_table *t, struct hash_segment *seg, uint64
 		return true;
 	}
 	unsigned n = seg->kept, want = buckets_ahead(t, n + n / 4 + 1, seg->depth);
-	if (want < seg->n_buckets) {
-		collect(t, seg, &all);
-		if (!build(t, &all, NULL, want, seg->depth, at, &smaller)) {
-			replace(t, seg, smaller, at);
-			spin_unlock(&smaller->lock);
-			return true;
-		}
-	}
+	if (want < seg->n_buckets)
+		return segment_renew(t, seg, at, want);
 	spin_unlock(&seg->lock);
 	return false;
 }

@@ -122,7 +122,7 @@ struct hash_table {
 	struct due_slot *heap;
 	uint32_t n_heap, heap_cap, n_segments;
 	struct region *regions; /* where segments are rather than with the allocator */
-	size_t n_regions;
+	bool regions_grow;	/* there is more coming than they hold */
 	/* hash_table_provide() */
 	uint32_t ahead, ahead_columns;
 	uint32_t n_spares;
@@ -386,7 +386,7 @@ struct segment_walk {
 struct hash_segment *segment_next(struct segment_walk *w);
 
 /* hash_table_grow.c */
-struct hash_segment *segment_new(const struct hash_table *t, unsigned n_buckets, unsigned depth,
+struct hash_segment *segment_new(struct hash_table *t, unsigned n_buckets, unsigned depth,
 				 uint64_t at);
 size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg);
 void segment_free_now(struct hash_segment *seg);
@@ -419,6 +419,17 @@ int segment_provide(struct hash_pos *pos);
 bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 /* The same if it is clearly larger than what it holds needs. */
 bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+
+/* Builds a segment anew in at least so many buckets, and says whether it did; unlocks. */
+bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at, unsigned n_buckets);
+
+/* hash_table_reserve.c: memory for a segment in regions; NULL: they have none. */
+void *regions_alloc(struct hash_table *t, size_t size);
+/* Buckets of a segment that is to be one of those which hold all keys; its piece is used up. */
+unsigned buckets_roomy(const struct hash_table *t, unsigned n);
+/* Regions for all segments, were they built anew, in place of those that there are. 0 or -ENOMEM.
+ */
+int regions_renew(struct hash_table *t);
 
 /* hash_table_ahead.c */
 /* Keys that a segment of this depth may get before the table is provided again. */

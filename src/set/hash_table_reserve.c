@@ -4,7 +4,9 @@
  *
  * Segments stand one behind the other in regions, each as large as one for its share is that was
  * built when it had come. Without regions they would come out of the allocator one by one, each
- * with page faults of its own, while they grow.
+ * with page faults of its own, while they grow. A table that was flushed in place gets regions as
+ * it grows, and if much of what was there went all of it moves together into new ones, so that the
+ * memory of the others is given back whole.
  */
 #include "set/hash_table_internal.h"
 
@@ -20,9 +22,58 @@ static void free_all(struct hash_segment **seg, size_t n)
 	free(seg);
 }
 
+void *regions_alloc(struct hash_table *t, size_t size)
+{
+	if (!LOAD(&t->regions))
+		return NULL;
+	spin_lock(&t->lock);
+	void *piece = region_alloc(t->regions, size);
+	if (!piece && t->regions_grow && !region_list_add(&t->regions, 1))
+		piece = region_alloc(t->regions, size);
+	spin_unlock(&t->lock);
+	return piece;
+}
+
+unsigned buckets_roomy(const struct hash_table *t, unsigned n)
+{
+	unsigned n_buckets = buckets_for(n + n / 8); /* few keys are then not at home */
+
+	if (n_buckets > BUCKETS_MAX)
+		return n_buckets;
+	size_t piece = region_piece(segment_size(t, n_buckets));
+	while (n_buckets < BUCKETS_MAX && segment_size(t, n_buckets + 1) <= piece)
+		n_buckets++;
+	return n_buckets;
+}
+
+/* For so many segments. */
+static size_t regions_for(const struct hash_table *t, uint64_t n_segments, unsigned n_buckets)
+{
+	size_t each = region_holds(segment_size(t, n_buckets));
+
+	return (n_segments + each - 1) / each;
+}
+
+int regions_renew(struct hash_table *t)
+{
+	struct region *old = NULL, *new = NULL;
+	uint32_t n = LOAD(&t->n_segments);
+	unsigned n_buckets =
+		MIN(buckets_roomy(t, (unsigned)(LOAD(&t->count) / n) + 1), (unsigned)BUCKETS_MAX);
+	int err = region_list_add(&new, regions_for(t, n + n / 16, n_buckets));
+
+	if (err)
+		return err;
+	spin_lock(&t->lock);
+	old = t->regions;
+	STORE(&t->regions, new);
+	spin_unlock(&t->lock);
+	region_list_drop(&old);
+	return 0;
+}
+
 /* Segments for all places, unlocked. */
-static struct hash_segment **make_all(const struct hash_table *t, unsigned n_buckets,
-				      unsigned depth)
+static struct hash_segment **make_all(struct hash_table *t, unsigned n_buckets, unsigned depth)
 {
 	size_t n = (size_t)1 << depth;
 	struct hash_segment **seg = malloc(n * sizeof(*seg));
@@ -74,20 +125,19 @@ int hash_table_reserve(struct hash_table *t, uint64_t n)
 
 	if (n < KEYS_LEAST || LOAD(&t->count))
 		return 0;
-	n += n / 8; /* few keys are then not at home, and a lookup is one line for nearly all */
-	while ((n_buckets = buckets_for((unsigned)MIN(n >> depth, (uint64_t)UINT16_MAX))) >
+	if (t->flushed) { /* which does not mean that there is nothing in it */
+		STORE(&t->regions_grow, true);
+		return 0;
+	}
+	while ((n_buckets = buckets_roomy(t, (unsigned)MIN(n >> depth, (uint64_t)UINT16_MAX))) >
 		       BUCKETS_MAX &&
 	       depth < DEPTH_MOST)
 		depth++;
 	struct hash_segment *old = only_segment(t);
 	if (!old)
 		return 0;
-	size_t piece = region_piece(segment_size(t, n_buckets)), each = region_holds(piece);
-	while (n_buckets < BUCKETS_MAX && segment_size(t, n_buckets + 1) <= piece)
-		n_buckets++;
-	size_t n_regions = (((size_t)1 << depth) + each - 1) / each;
 	struct region *before = t->regions;
-	if (before || region_list_add(&t->regions, n_regions)) {
+	if (before || region_list_add(&t->regions, regions_for(t, 1ULL << depth, n_buckets))) {
 		spin_unlock(&old->lock);
 		return before ? 0 : -ENOMEM;
 	}
@@ -100,8 +150,6 @@ int hash_table_reserve(struct hash_table *t, uint64_t n)
 		region_list_drop(&t->regions);
 		return err;
 	}
-	t->n_regions = n_regions;
-	__atomic_fetch_add(&t->bytes, n_regions * REGION_BYTES, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < (size_t)1 << depth; i++)
 		segment_account(t, seg[i]);
 	free(seg);
