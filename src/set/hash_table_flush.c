@@ -134,14 +134,14 @@ static void renew_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 /* Memory that is not needed any more. Where much went, all segments move into new regions. */
 static void give_back(struct walk *w)
 {
-	enum { MUCH = 1 << 16, SHARE = 4 };
+	enum { SHARE = 4 };
 	struct hash_table *t = w->t;
-	bool much = w->gone >= MUCH && w->gone * SHARE >= LOAD(&t->count);
+	bool much = w->gone * SHARE >= LOAD(&t->count);
 
 	if (!w->gone)
 		return;
 	spin_lock(&t->alarm_lock);
-	visit_all(w, much && !regions_renew(t) ? renew_segment : fit_segment);
+	visit_all(w, much && regions_renew(t) ? renew_segment : fit_segment);
 	spin_unlock(&t->alarm_lock);
 }
 

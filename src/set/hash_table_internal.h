@@ -427,9 +427,11 @@ bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at, 
 void *regions_alloc(struct hash_table *t, size_t size);
 /* Buckets of a segment that is to be one of those which hold all keys; its piece is used up. */
 unsigned buckets_roomy(const struct hash_table *t, unsigned n);
-/* Regions for all segments, were they built anew, in place of those that there are. 0 or -ENOMEM.
+/*
+ * Regions for all segments, were they built anew, in place of those that there are. False: there is
+ * no memory, or too little in the table.
  */
-int regions_renew(struct hash_table *t);
+bool regions_renew(struct hash_table *t);
 
 /* hash_table_ahead.c */
 /* Keys that a segment of this depth may get before the table is provided again. */

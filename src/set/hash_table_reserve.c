@@ -54,22 +54,22 @@ static size_t regions_for(const struct hash_table *t, uint64_t n_segments, unsig
 	return (n_segments + each - 1) / each;
 }
 
-int regions_renew(struct hash_table *t)
+bool regions_renew(struct hash_table *t)
 {
 	struct region *old = NULL, *new = NULL;
 	uint32_t n = LOAD(&t->n_segments);
 	unsigned n_buckets =
 		MIN(buckets_roomy(t, (unsigned)(LOAD(&t->count) / n) + 1), (unsigned)BUCKETS_MAX);
-	int err = region_list_add(&new, regions_for(t, n + n / 16, n_buckets));
 
-	if (err)
-		return err;
+	if (LOAD(&t->count) < KEYS_LEAST ||
+	    region_list_add(&new, regions_for(t, n + n / 16, n_buckets)))
+		return false;
 	spin_lock(&t->lock);
 	old = t->regions;
 	STORE(&t->regions, new);
 	spin_unlock(&t->lock);
 	region_list_drop(&old);
-	return 0;
+	return true;
 }
 
 /* Segments for all places, unlocked. */
