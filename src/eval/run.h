@@ -2,7 +2,7 @@
 /*
  * run: what the files of eval share: the state of one eval_run(), and how ops reach it.
  *
- * value.c reads expressions, key.c fields for classifiers, match.c compares, state_ops.c and
+ * value.c reads expressions, key.c fields for classifiers, match.c compares, stmt.c and
  * rewrite.c carry statements out, chain.c walks rules and chains, flow.c speaks to the flow table,
  * path.c walks the hooks. Nobody else includes this.
  */

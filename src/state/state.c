@@ -224,12 +224,16 @@ uint64_t state_eval(struct state *st, uint64_t mask, const uint32_t *len, const 
 
 int state_eval_conn(struct state *st, uint32_t len, uint64_t now, const struct state_conn *conn)
 {
-	if (st->kind == STATE_CONNLIMIT) {
-		int err = connlimit_add(&st->connlimit.conns, conn);
-		if (err)
-			return err;
-	}
-	return state_pass(st, len, now);
+	int r = 0;
+
+	if (st->kind != STATE_CONNLIMIT)
+		return state_pass(st, len, now);
+	state_lock(st);
+	r = connlimit_add(&st->connlimit.conns, conn);
+	if (!r)
+		r = state_pass(st, len, now);
+	state_unlock(st);
+	return r;
 }
 
 /* --- reading -------------------------------------------------------------------------------- */

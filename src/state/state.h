@@ -17,7 +17,7 @@
  *    count. It wants connections: state_eval_conn().
  *
  * Units: bytes, packets, ns. Time is an argument. One thread at a time for one state, but for
- * state_eval_shared().
+ * state_eval_shared(), and state_eval_conn() of a connlimit.
  * Cost: a few ns a packet; connlimit O(1) expected plus a bounded look at old connections.
  */
 #ifndef TAMIS_STATE_STATE_H

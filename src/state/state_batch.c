@@ -51,9 +51,8 @@ uint64_t state_eval_shared(struct state *st, struct state_batch *b, uint64_t mas
 		gather(b, st, mask, len);
 		return mask;
 	}
-	while (__atomic_exchange_n(&st->lock, 1, __ATOMIC_ACQUIRE))
-		;
+	state_lock(st);
 	uint64_t go = state_eval(st, mask, len, now);
-	__atomic_store_n(&st->lock, 0, __ATOMIC_RELEASE);
+	state_unlock(st);
 	return go;
 }

@@ -44,6 +44,18 @@ struct state {
 	};
 };
 
+/* Held for some instructions, while what several workers share changes. */
+static inline void state_lock(struct state *st)
+{
+	while (__atomic_exchange_n(&st->lock, 1, __ATOMIC_ACQUIRE))
+		;
+}
+
+static inline void state_unlock(struct state *st)
+{
+	__atomic_store_n(&st->lock, 0, __ATOMIC_RELEASE);
+}
+
 size_t state_bytes(enum state_kind kind);
 /* Writes state_bytes() at st. */
 int state_init(struct state *st, const struct state_info *info, uint64_t now);

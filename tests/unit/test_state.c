@@ -434,23 +434,34 @@ static void carried(void **state)
 
 /* --- several workers ------------------------------------------------------------------------ */
 
-enum { WORKERS = 3, BURSTS = 4000, COUNTERS = 40 };
+enum { WORKERS = 3, BURSTS = 4000, COUNTERS = 40, RECENT = 50 };
 
 struct shared {
-	struct state *counter[COUNTERS], *quota;
-	uint64_t passed;
+	struct state *counter[COUNTERS], *quota, *connlimit;
+	uint64_t passed, conn;
 };
+
+/* Connections have their turn. */
+static bool recent(void *ctx, uint64_t conn)
+{
+	return conn + RECENT > __atomic_load_n(&((struct shared *)ctx)->conn, __ATOMIC_RELAXED);
+}
 
 static void *work(void *arg)
 {
 	struct shared *s = arg;
 	struct state_batch b = {0};
+	struct state_conns memory = {0};
+	struct state_conn conn = {&memory, 0, recent, s};
 	uint32_t len[64];
 	uint64_t now[64] = {0};
 
 	for (unsigned i = 0; i < 64; i++)
 		len[i] = 100 + i;
 	for (unsigned n = 0; n < BURSTS; n++) {
+		conn.conn = __atomic_fetch_add(&s->conn, 1, __ATOMIC_RELAXED);
+		assert_int_equal(state_conns_provide(&memory, 1), 0);
+		assert_in_range(state_eval_conn(s->connlimit, 1, 0, &conn), 0, 1);
 		assert_int_equal(state_eval_shared(s->counter[0], &b, ~0ULL, len, now), ~0ULL);
 		state_eval_shared(s->counter[n % COUNTERS], &b, 1ULL << n % 64, len, now);
 		uint64_t go = state_eval_shared(s->quota, &b, 3, len, now);
@@ -460,6 +471,7 @@ static void *work(void *arg)
 			state_batch_flush(&b);
 	}
 	state_batch_flush(&b);
+	state_conns_provide(&memory, 0);
 	return NULL;
 }
 
@@ -475,6 +487,7 @@ static void shared_by_workers(void **state)
 	for (unsigned k = 0; k < COUNTERS; k++)
 		s.counter[k] = make((struct state_info){.kind = STATE_COUNTER}, 0);
 	s.quota = make((struct state_info){.kind = STATE_QUOTA, .quota.bytes = QUOTA}, 0);
+	s.connlimit = make((struct state_info){.kind = STATE_CONNLIMIT}, 0);
 	for (unsigned k = 0; k < WORKERS; k++)
 		assert_int_equal(pthread_create(&t[k], NULL, work, &s), 0);
 	for (unsigned k = 0; k < WORKERS; k++)
@@ -488,6 +501,10 @@ static void shared_by_workers(void **state)
 	/* 100 and 101 bytes by turns, in pairs that nobody comes between. */
 	assert_int_equal(s.passed, QUOTA / 201 * 2 + (QUOTA % 201 >= 100));
 	state_free(s.quota);
+	/* Those that were recent at the last look, and what a worker was about to add. */
+	state_read(s.connlimit, 0, &v);
+	assert_in_range(v.connlimit.connections, RECENT - WORKERS, RECENT + WORKERS);
+	state_free(s.connlimit);
 }
 
 int main(void)
