@@ -39,8 +39,8 @@ struct hash_segment {
 	/* What readers look at. */
 	uint64_t *column[HASH_COLUMNS]; /* HASH_EXPIRES goes on: bucket_due() */
 	uint8_t n_buckets;
-	/* What writers do. */
-	uint8_t depth;
+	/* What writers do, in a line of its own. */
+	uint8_t depth __attribute__((aligned(64)));
 	bool retired : 1;
 	bool flushed : 1; /* of what is in both views, the next state has what is marked alone */
 	uint8_t piece;	  /* KiB of a region; 0: the allocator's */
@@ -59,7 +59,7 @@ struct hash_segment {
 	struct hash_bucket bucket[]; /* then the cells of keys, segment_marks() */
 };
 
-_Static_assert(offsetof(struct hash_segment, bucket) == 64, "one line before the buckets");
+_Static_assert(offsetof(struct hash_segment, bucket) == 128, "two lines before the buckets");
 
 /*
  * The directory: 2^depth entries at the root, by the highest bits of the hash. Once that is at its

@@ -402,8 +402,10 @@ static size_t lines_changed(const struct set *s, uint8_t *copy, bool take)
 
 	while ((seg = segment_next(&walk))) {
 		const uint8_t *end = (const uint8_t *)segment_marks(s->store.table, seg, 0);
-		for (const uint8_t *line = (const uint8_t *)seg->bucket; line < end;
+		for (const uint8_t *line = (const uint8_t *)seg; line < end;
 		     line += LINE, copy += LINE) {
+			if (line == (const uint8_t *)&seg->depth) /* that of writers */
+				continue;
 			if (take)
 				memcpy(copy, line, LINE);
 			else
