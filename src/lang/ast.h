@@ -551,6 +551,7 @@ enum cmd_obj {
 	CO_OBJECT,  /* obj_kind says which */
 	CO_OBJECTS, /* counters, quotas, ... */
 	CO_HOOKS, CO_EXPR,
+	CO_LINES, /* commands on elements, still as text in loc; see lines.h */
 };
 
 struct name_at {

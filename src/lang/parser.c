@@ -181,12 +181,14 @@ static void parse_items(struct parser *p, void (*item)(struct parser *p, void *a
 	jmp_buf back, *outer = p->recover;
 	struct scope *scope = p->scope;
 	struct arena *a = p->a;
+	struct cmd_list *out = p->out;
 	unsigned depth = p->depth;
 	bool outside = p->in_block;
 	p->recover = &back;
 	p->in_block = !top;
 	if (setjmp(back)) {
 		p->a = a;
+		p->out = out;
 		p->scope = scope;
 		p->depth = depth;
 		p->in_block = !top;
@@ -244,7 +246,7 @@ static void parse_source(struct parser *p, int src, bool define)
 			.type = T_WORD, .kw = KW_REDEFINE, .text = s->text, .len = 2, .end = 2};
 	else
 		token_next(p);
-	parse_items(p, parse_line, NULL, true);
+	parse_items(p, parse_line_as_text, NULL, true);
 }
 
 static int parse_defines(struct parser *p)
@@ -270,6 +272,7 @@ static int run(struct parser *p, int src)
 	jmp_buf *outer = arena_on_oom(a, &oom);
 	volatile int ret = 0;
 	arena_on_oom(&p->member, &oom);
+	arena_on_oom(&p->line, &oom);
 	if (setjmp(oom)) {
 		ret = -ENOMEM;
 	} else if (!setjmp(stop)) {
@@ -281,6 +284,7 @@ static int run(struct parser *p, int src)
 	}
 	arena_on_oom(a, outer);
 	arena_free(&p->member);
+	arena_free(&p->line);
 	scopes_free(p);
 	vec_free(&p->outer);
 	if (ret)

@@ -20,6 +20,7 @@
 
 #include "base/map.h"
 #include "lang/lexer.h"
+#include "lang/lines.h"
 #include "lang/members.h"
 #include "lang/parse.h"
 
@@ -56,7 +57,7 @@ struct input {
 struct parser {
 	struct source_set *sources;
 	struct arena *a;
-	struct arena member; /* of one that is left as text */
+	struct arena member, line; /* of what is left as text */
 	const struct parse_options *options;
 	struct cmd_list *out;
 	struct input in;
@@ -230,6 +231,8 @@ void parse_object_body(struct parser *p, struct cmd *object);
 
 /* One command of the top level. */
 void parse_line(struct parser *p, void *arg);
+/* The same; one on elements stays text. */
+void parse_line_as_text(struct parser *p, void *arg);
 /* A command about the same table, chain and name. */
 struct cmd *cmd_from(struct parser *p, const struct cmd *c, enum cmd_obj obj, struct loc loc);
 void cmd_list_add(struct cmd_list *l, struct cmd *c);

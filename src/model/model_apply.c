@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "lang/lines.h"
 #include "model/model_internal.h"
 
 #define KERNEL_SAYS "Could not process rule: "
@@ -313,19 +314,25 @@ static void drop_messages(struct source_set *src, const uint32_t *which, size_t 
 int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cmds, uint64_t now,
 		struct strbuf *out)
 {
-	struct apply a = {.m = m, .src = sources, .now = now, .out = out, .first = cmds->first};
+	struct apply a = {.m = m, .src = sources, .now = now, .out = out, .cmds = cmds};
 	VEC(uint32_t) kernel = {0};
 	bool own = false;
 	struct loc last = LOC_NONE;
-	int ret = 0;
+	struct lines *lines;
+	int ret = lines_open(sources, cmds, &lines);
 
+	if (ret)
+		return ret;
 	m->now = MAX(m->now, now);
-	for (const struct cmd *c = cmds->first; c; c = c->next) {
+	for (;;) {
 		size_t before = sources->diags.n;
 
-		a.cmd = c;
+		if (lines_next(lines, &a.cmd))
+			ret = -ENOMEM;
+		if (ret == -ENOMEM || !a.cmd)
+			break;
 		a.kernel_kind = false;
-		last = c->loc;
+		last = a.cmd->loc;
 		int err = cmd_run(&a);
 		arena_reset(&m->scratch);
 		if (err == -ENOMEM || sources->oom) {
@@ -342,6 +349,7 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 		if (ret == -ENOMEM || sources->n_errors >= sources->max_errors)
 			break;
 	}
+	lines_close(lines);
 	arena_reset(&m->elements);
 	if (!ret)
 		ret = check_jumps(&a, last);

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 
+#include "lang/lines.h"
 #include "lang/members.h"
 #include "lang/print.h"
 #include "model/model_internal.h"
@@ -237,6 +238,12 @@ static int key_find_in(struct apply *a, struct model_set *s, const struct cmd *c
 	return err == -ENOMEM ? err : 0;
 }
 
+/* The same one, which may have been read again. */
+static bool cmd_is(const struct cmd *a, const struct cmd *b)
+{
+	return a == b || (a->loc.end && a->loc.src == b->loc.src && a->loc.begin == b->loc.begin);
+}
+
 static bool same_name(const struct cmd *a, const struct cmd *b)
 {
 	return a->family == b->family && !strcmp(a->table.text, b->table.text) &&
@@ -250,13 +257,21 @@ static bool same_name(const struct cmd *a, const struct cmd *b)
 static int rival_find(struct apply *a, struct model_set *s, const struct item *it,
 		      const struct set_view *v, struct loc *out)
 {
-	int err = 0;
+	struct lines *lines;
+	const struct cmd *c;
+	bool end = false;
+	int err = lines_open(a->src, a->cmds, &lines);
 
 	*out = LOC_NONE;
-	for (const struct cmd *c = a->first; c && !err; c = c == a->cmd ? NULL : c->next)
+	if (err)
+		return err;
+	while (!end && !(err = lines_next(lines, &c)) && c) {
 		if (c->obj == CO_ELEMENTS && (c->op == CMD_ADD || c->op == CMD_CREATE) &&
 		    same_name(c, a->cmd))
 			err = key_find_in(a, s, c, v, &it->loc, out);
+		end = err || cmd_is(c, a->cmd);
+	}
+	lines_close(lines);
 	return err;
 }
 

@@ -76,7 +76,8 @@ struct apply {
 	struct source_set *src;
 	uint64_t now;
 	struct strbuf *out;
-	const struct cmd *first, *cmd;
+	const struct cmd_list *cmds; /* all */
+	const struct cmd *cmd;	     /* the one at hand */
 	bool kernel_kind; /* the error just told is of the second kind, see fail_kernel() */
 };
 

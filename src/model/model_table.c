@@ -107,7 +107,7 @@ static int ruleset_flush(struct apply *a)
 			continue;
 		err = item_delete(a->m, NOUN_TABLE, t);
 		if (!err)
-			err = foreign_carry(a->m, t, a->first, a->now);
+			err = foreign_carry(a->m, t, a->cmds->first, a->now);
 	}
 	return err;
 }

@@ -83,5 +83,11 @@ def json():
           f'"type": "ipv4_addr", "stmt": [{{"counter": null}}], "elem": [\n{each}\n]}}}}]}}', 1.5, 140)
 
 
+@test
+def commands():
+    text = table("\tset s { type ipv4_addr; }\n") + "".join(f"add element ip t s {{ {ip(i)} }}\n" for i in range(N))
+    holds(text, 1.5, 30)
+
+
 if __name__ == "__main__":
     sys.exit(run_all())

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "lang/lines.h"
 #include "lang/members.h"
 #include "lang/parse.h"
 
@@ -70,10 +71,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err = parse_text(&sources, src, &a, NULL, &cmds);
 	CHECK(err == (sources.n_errors ? -EINVAL : 0));
 
+	struct lines *lines;
+	const struct cmd *c;
 	uint32_t n = 0;
-	for (const struct cmd *c = cmds.first; c; c = c->next, n++)
-		check_cmd(&a, &sources, c);
+	for (c = cmds.first; c; c = c->next)
+		n++;
 	CHECK(n == cmds.n);
+	CHECK(!lines_open(&sources, &cmds, &lines));
+	while (!lines_next(lines, &c) && c)
+		check_cmd(&a, &sources, c);
+	CHECK(!c);
+	lines_close(lines);
 
 	struct strbuf out = STRBUF_INIT;
 	diag_print(&sources, &out);

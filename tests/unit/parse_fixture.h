@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "lang/lines.h"
 #include "lang/members.h"
 #include "lang/parse.h"
 #include "parse_dump.h"
@@ -23,6 +24,30 @@ struct parsed {
 	struct strbuf messages;
 };
 
+/* Takes commands out of the text that they stand in; their elements stay as they are. */
+static inline void parsed_lines(struct parsed *t)
+{
+	struct cmd_list all = CMD_LIST_INIT(all), *list = &t->cmds;
+	const struct cmd *c;
+	struct lines *lines;
+	assert_int_equal(lines_open(&t->sources, list, &lines), 0);
+	for (;;) {
+		assert_int_equal(lines_next(lines, &c), 0);
+		if (!c)
+			break;
+		struct cmd *copy = c->obj == CO_ELEMENTS ? cmd_clone_elements(&t->a, c)
+							 : arena_dup(&t->a, c, sizeof(*c));
+		copy->next = NULL;
+		*all.last = copy;
+		all.last = &copy->next;
+		all.n++;
+	}
+	lines_close(lines);
+	t->cmds.first = all.first;
+	t->cmds.last = all.n ? all.last : &t->cmds.first;
+	t->cmds.n = all.n;
+}
+
 /* Elements stay as the parser leaves them. */
 static inline void parse_raw(struct parsed *t, const char *text, size_t len,
 			     const struct parse_options *options)
@@ -31,6 +56,7 @@ static inline void parse_raw(struct parsed *t, const char *text, size_t len,
 	source_set_init(&t->sources);
 	int src = source_add(&t->sources, SOURCE_FILE, "f", text, len, LOC_NONE);
 	t->err = src < 0 ? src : parse_text(&t->sources, src, &t->a, options, &t->cmds);
+	parsed_lines(t);
 	diag_print(&t->sources, &t->messages);
 }
 

@@ -216,6 +216,98 @@ static void test_json(void **state)
 	}
 }
 
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+static void lines_dump(struct strbuf *out, struct parsed *t)
+{
+	for (const struct cmd *c = t->cmds.first; c; c = c->next) {
+		strbuf_printf(out, "%d %d %s %s %u-%u ", c->op, c->obj, c->table.text,
+			      c->name.text ? c->name.text : "", c->loc.begin, c->loc.end);
+		if (c->obj == CO_ELEMENTS) {
+			struct expr *all;
+			assert_int_equal(members_read_all(&t->sources, &t->a, c->expr, &all), 0);
+			dump_expr(out, all);
+		}
+		strbuf_puts(out, "\n");
+	}
+}
+
+/* Commands of `text`, which leaves `nodes` commands; each alone, at the same place, is the same. */
+static void check_lines(const char *text, uint32_t nodes)
+{
+	struct strbuf got = STRBUF_INIT, want = STRBUF_INIT;
+	struct parsed t;
+	uint32_t n = 0;
+	t = (struct parsed){.cmds = CMD_LIST_INIT(t.cmds)};
+	source_set_init(&t.sources);
+	assert_int_equal(source_add(&t.sources, SOURCE_FILE, "f", text, strlen(text), LOC_NONE), 1);
+	assert_int_equal(parse_text(&t.sources, 1, &t.a, NULL, &t.cmds), 0);
+	assert_int_equal(t.cmds.n, nodes);
+	parsed_lines(&t);
+	lines_dump(&got, &t);
+	n = t.cmds.n;
+	parsed_free(&t);
+	char *blank = strdup(text);
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+		/* All but this line and definitions is blank. */
+		size_t len = strcspn(line, "\n");
+		for (size_t i = 0; text[i]; i++)
+			blank[i] = text[i] == '\n' || (text + i >= line && text + i < line + len)
+					   ? text[i]
+					   : ' ';
+		if (!strncmp(line, "define", 6))
+			continue;
+		if (memchr(line, '$', len))
+			memcpy(blank, "define a=7\n", 11);
+		parse_raw(&t, blank, strlen(blank), NULL);
+		assert_int_equal(t.err, 0);
+		lines_dump(&want, &t);
+		n -= t.cmds.n;
+		parsed_free(&t);
+	}
+	assert_int_equal(n, 0);
+	assert_string_equal(strbuf_str(&got), strbuf_str(&want));
+	free(blank);
+	strbuf_free(&got);
+	strbuf_free(&want);
+}
+
+static void test_lines(void **state)
+{
+	check_lines("add element t s { 1 }\n", 1);
+	check_lines("add element t s { 1 }", 1);
+	check_lines("add element t s { 1 };\n# add element t s { 9 }\n\n"
+		    "create element ip6 t s { 2, 3 timeout 1s }; delete element t s { 4 }\n"
+		    "destroy element inet t s { 5 comment \"a;b\" } # and\nadd element t s { }\n",
+		    1);
+	check_lines("add element t s { 1 }\nadd table t\nadd element t s { 2 }; add table u\n"
+		    "add element t s { 3 }\nadd element t s { 4 }\n",
+		    5);
+	check_lines("define a=7\nadd element t s { 1 }\nadd element t s { $a }\n"
+		    "add element t s { 2 }\n",
+		    3);
+	check_lines(
+		"add element t s { 1 }\n"
+		"add element t s { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 }\n"
+		"get element t s { 1 }\n",
+		3);
+}
+
+/* Where a line is wrong the others are there, and nothing else. */
+static void test_wrong_line(void **state)
+{
+	static const char text[] = "add element t s { 1 }\nadd element t s { 2 timeout }\n"
+				   "add element t s { 3 }\nadd element t { 4 }\nadd table t\n";
+	struct parsed t;
+	parse(&t, text);
+	assert_int_equal(t.err, -EINVAL);
+	assert_int_equal(t.sources.n_errors, 2);
+	assert_int_equal(t.cmds.n, 3);
+	assert_int_equal(t.cmds.first->next->obj, CO_ELEMENTS);
+	assert_int_equal(t.cmds.first->next->next->obj, CO_TABLE);
+	parsed_free(&t);
+}
+
 /* Each allocation fails once. */
 static void test_memory(void **state)
 {
@@ -243,10 +335,9 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_literals),
-		cmocka_unit_test(test_redefined),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_literals),   cmocka_unit_test(test_redefined),
+		cmocka_unit_test(test_json),	   cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_wrong_line), cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
