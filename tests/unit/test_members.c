@@ -248,7 +248,7 @@ static void check_lines(const char *text, uint32_t nodes)
 	n = t.cmds.n;
 	parsed_free(&t);
 	char *blank = strdup(text);
-	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		/* All but this line and definitions is blank. */
 		size_t len = strcspn(line, "\n");
 		for (size_t i = 0; text[i]; i++)
