@@ -7,23 +7,18 @@
  * in it. rte_hash is told how many keys it will have, and has a third more room, hashes with CRC32
  * and does not grow. Ours is told too, as whoever loads a set does, and so stands in huge pages
  * where there are any; growing without that is bench_hash_time.c's. DPDK's memory is given the same
- * advice (dpdk.c). cds_lfht resizes by itself. All stand beside one another in one process and take
- * turns run by run, so that what else the machine does meets all alike.
+ * advice (dpdk.c). cds_lfht has as many buckets as keys from the beginning. "tamis rcu" is ours as
+ * workers share it; without that one thread has it to itself. All stand beside one another in one
+ * process and take turns run by run, so that what else the machine does meets all alike.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hash_input.h"
 
-enum { PEERS = 3 };
+enum { OURS, SHARED, RTE, LFHT, PEERS };
 
-static const struct peer *const all[PEERS] = {&ours, &peer_rte_hash, &peer_lfht};
-
-/* Larger cds_lfht take minutes: each resize waits for a thread of its own. */
-static bool has(const struct peer *w, const struct input *in)
-{
-	return w != &peer_lfht || in->n <= 65536;
-}
+static const struct peer *const all[PEERS] = {&ours, &ours_shared, &peer_rte_hash, &peer_lfht};
 
 struct figure {
 	const char *what;
@@ -48,11 +43,11 @@ static void lookups(const struct input *in, void *h[PEERS], double median[FIGURE
 		const uint32_t *asked = fig->hits ? in->hits : in->misses;
 		for (unsigned r = 0; r < BENCH_RUNS; r++)
 			for (unsigned k = 0; k < PEERS; k++)
-				if (h[k] && (!fig->bursts || all[k]->burst))
+				if (!fig->bursts || all[k]->burst)
 					v[k][r] = fig->run(all[k], h[k], asked,
 							   fig->hits ? ASKED : 0);
 		for (unsigned k = 0; k < PEERS; k++)
-			if (h[k] && (!fig->bursts || all[k]->burst))
+			if (!fig->bursts || all[k]->burst)
 				median[f][k] = bench_runs(in->name, fig->what, all[k]->name, v[k],
 							  BENCH_RUNS, "ns");
 	}
@@ -64,8 +59,6 @@ static void changes(const struct input *in, void *h[PEERS], double insert[PEERS]
 
 	for (unsigned r = 0; r < BENCH_RUNS; r++)
 		for (unsigned k = 0; k < PEERS; k++) {
-			if (!h[k])
-				continue;
 			uint64_t t0 = bench_ran();
 			for (size_t i = in->n; i < in->n + in->more; i++)
 				all[k]->add(h[k], &in->keys[i]);
@@ -77,12 +70,9 @@ static void changes(const struct input *in, void *h[PEERS], double insert[PEERS]
 			del[k][r] = (double)(t2 - t1) / (double)in->more;
 		}
 	for (unsigned k = 0; k < PEERS; k++)
-		if (h[k])
-			insert[k] = bench_runs(in->name, "insert", all[k]->name, add[k], BENCH_RUNS,
-					       "ns");
+		insert[k] = bench_runs(in->name, "insert", all[k]->name, add[k], BENCH_RUNS, "ns");
 	for (unsigned k = 0; k < PEERS; k++)
-		if (h[k])
-			bench_runs(in->name, "delete", all[k]->name, del[k], BENCH_RUNS, "ns");
+		bench_runs(in->name, "delete", all[k]->name, del[k], BENCH_RUNS, "ns");
 }
 
 static void targets(const struct input *in, double median[FIGURES][PEERS],
@@ -91,18 +81,20 @@ static void targets(const struct input *in, double median[FIGURES][PEERS],
 	char what[96];
 
 	if (in->n == 65536) {
-		bench_target("64K, hit, one at a time", median[HIT_ONE][0],
-			     1.0 * MIN(median[HIT_ONE][1], median[HIT_ONE][2]), "ns: the best");
+		bench_target("64K, hit, one at a time", median[HIT_ONE][OURS],
+			     MIN(median[HIT_ONE][RTE], median[HIT_ONE][LFHT]), "ns: the best");
 		return;
 	}
 	if (in->n < 1000000)
 		return;
 	snprintf(what, sizeof(what), "%s, hit, burst of 64", in->name);
-	bench_target(what, median[HIT][0] / median[HIT][1], 0.25, "x rte_hash");
+	bench_target(what, median[HIT][OURS] / median[HIT][RTE], 0.25, "x rte_hash");
 	snprintf(what, sizeof(what), "%s, miss, burst of 64", in->name);
-	bench_target(what, median[MISS][0] / median[MISS][1], 0.8, "x rte_hash");
+	bench_target(what, median[MISS][OURS] / median[MISS][RTE], 0.8, "x rte_hash");
 	if (in->n == 1000000) {
-		bench_target("insert into 1M", insert[0] / insert[1], 1.0, "x rte_hash");
+		bench_target("insert into 1M", insert[OURS] / insert[RTE], 1.0, "x rte_hash");
+		bench_target("insert into 1M that others may read", insert[SHARED] / insert[RTE],
+			     1.0, "x rte_hash");
 		bench_target("memory of an IPv4 element, 1M", bytes, 12, "bytes");
 	}
 }
@@ -114,8 +106,6 @@ static void compare(const struct input *in)
 
 	for (unsigned k = 0; k < PEERS; k++) {
 		const struct peer *w = all[k];
-		if (!has(w, in))
-			continue;
 		size_t before = w->memory();
 		h[k] = w->make(in->n);
 		for (size_t i = 0; i < in->n; i++)
@@ -124,13 +114,12 @@ static void compare(const struct input *in)
 			w->settle();
 		double each = (double)(w->memory() - before) / (double)in->n;
 		bench_row(in->name, "memory of an element", w->name, each, "bytes");
-		bytes = k ? bytes : each;
+		bytes = k == OURS ? each : bytes;
 	}
 	lookups(in, h, median);
 	changes(in, h, insert);
 	for (unsigned k = 0; k < PEERS; k++)
-		if (h[k])
-			all[k]->drop(h[k]);
+		all[k]->drop(h[k]);
 	targets(in, median, insert, bytes);
 }
 

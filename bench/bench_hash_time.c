@@ -36,7 +36,7 @@ static void idle(size_t ns)
 /* ns of each insert into keep; returns ns of all. */
 static uint64_t grow(const struct input *in, const struct peer *w, uint32_t *keep)
 {
-	void *h = w == &ours ? set_of(false, NULL) : w->make(in->n); /* ours is told of nothing */
+	void *h = w == &ours ? set_of(false, NULL) : peer_lfht_growing();
 	uint64_t before = bench_now(), begin = before;
 
 	for (size_t i = 0; i < in->n; i++) {
@@ -94,12 +94,21 @@ struct writer {
 	uint64_t changes;
 };
 
+static bool lfht_one_quiet(void *h, const uint32_t *key)
+{
+	bool found = peer_lfht.one(h, key);
+	peer_lfht_quiet();
+	return found;
+}
+
 static void *write_all_the_time(void *arg)
 {
 	struct writer *wr = arg;
 	const struct input *in = wr->in;
 
 	bench_pin(0);
+	if (wr->w->one == lfht_one_quiet)
+		peer_lfht_begin();
 	while (!__atomic_load_n(&wr->stop, __ATOMIC_ACQUIRE))
 		for (size_t i = in->n; i < in->n + 1000; i++) {
 			wr->w->add(wr->h, &in->keys[i]);
@@ -111,12 +120,9 @@ static void *write_all_the_time(void *arg)
 				rcu_admit(wr->rcu, UINT64_MAX);
 			wr->changes += 2;
 		}
+	if (wr->w->one == lfht_one_quiet)
+		peer_lfht_end();
 	return NULL;
-}
-
-static uint64_t rcu_clock(void *ctx)
-{
-	return bench_now();
 }
 
 static struct rcu_worker *worker;
@@ -128,48 +134,55 @@ static unsigned ours_burst_quiet(void *h, const uint32_t *keys)
 	return n;
 }
 
-static struct rcu *rcu_begin(void)
+/* What a run has after some others, so that quiet and busy ones find caches alike. */
+static double look(const struct input *in, const struct peer *w, void *h)
 {
-	struct rcu *rcu;
+	double ns = 0;
 
-	if (rcu_new(&(struct rcu_config){.clock = rcu_clock}, &rcu))
-		abort();
-	return rcu;
+	for (unsigned k = 0; k < 4; k++)
+		ns = (w->burst ? lookup_bursts : lookup_single)(w, h, in->hits, ASKED);
+	return ns;
 }
 
 /* Runs take turns: quiet, beside a writer that begins and ends with the run. */
 static double beside_writer(const struct input *in, const struct peer *w, void *h, struct rcu *rcu)
 {
+	const char *how = w->burst ? "hit, burst of 64" : "hit, one at a time";
 	double quiet[BENCH_RUNS], busy[BENCH_RUNS], rate[BENCH_RUNS];
+	char row[64];
 
 	for (size_t i = 0; i < in->n; i++)
 		w->add(h, &in->keys[i]);
 	for (unsigned r = 0; r < BENCH_RUNS; r++) {
 		struct writer wr = {in, w, h, rcu, false, 0};
 		pthread_t t;
-		quiet[r] = lookup_bursts(w, h, in->hits, ASKED);
+		quiet[r] = look(in, w, h);
 		pthread_create(&t, NULL, write_all_the_time, &wr);
 		uint64_t start = bench_now();
-		for (unsigned k = 0; k < 4; k++)
-			busy[r] = lookup_bursts(w, h, in->hits, ASKED);
+		busy[r] = look(in, w, h);
 		rate[r] = (double)__atomic_load_n(&wr.changes, __ATOMIC_RELAXED) * 1e3 /
 			  (double)(bench_now() - start);
 		__atomic_store_n(&wr.stop, true, __ATOMIC_RELEASE);
+		if (w->one == lfht_one_quiet)
+			peer_lfht_end(); /* the writer waits for its readers before it ends */
 		pthread_join(t, NULL);
+		if (w->one == lfht_one_quiet)
+			peer_lfht_begin();
 	}
-	double q =
-		bench_runs(in->name, "hit, burst of 64, quiet", w->name, quiet, BENCH_RUNS, "ns");
-	double b = bench_runs(in->name, "hit, burst of 64, beside a writer", w->name, busy,
-			      BENCH_RUNS, "ns");
+	snprintf(row, sizeof(row), "%s, quiet", how);
+	double q = bench_runs(in->name, row, w->name, quiet, BENCH_RUNS, "ns");
+	snprintf(row, sizeof(row), "%s, beside a writer", how);
+	double b = bench_runs(in->name, row, w->name, busy, BENCH_RUNS, "ns");
 	bench_runs(in->name, "the writer's changes", w->name, rate, BENCH_RUNS, "M/s");
 	return b / q;
 }
 
 static void with_writer(const struct input *in)
 {
-	struct peer reading = ours;
+	struct peer reading = ours, lfht = peer_lfht;
 	struct rcu *rcu = rcu_begin();
 
+	bench_pin(1);
 	if (rcu_register(rcu, "reader", &worker))
 		abort();
 	reading.burst = ours_burst_quiet;
@@ -183,6 +196,73 @@ static void with_writer(const struct input *in)
 	h = peer_rte_hash.make(in->n);
 	beside_writer(in, &peer_rte_hash, h, NULL);
 	peer_rte_hash.drop(h);
+	peer_lfht_begin();
+	lfht.one = lfht_one_quiet;
+	h = lfht.make(in->n);
+	beside_writer(in, &lfht, h, NULL);
+	lfht.drop(h);
+	peer_lfht_end();
+}
+
+/* --- several writers ------------------------------------------------------------------------ */
+
+struct adding {
+	struct set *s;
+	const uint32_t *keys;
+	size_t n;
+	unsigned cpu;
+	bool *go;
+	double ns;
+};
+
+static void *add_all(void *arg)
+{
+	struct adding *a = arg;
+
+	bench_pin(a->cpu);
+	while (!__atomic_load_n(a->go, __ATOMIC_ACQUIRE))
+		;
+	uint64_t start = bench_ran();
+	for (size_t i = 0; i < a->n; i++)
+		ours.add(a->s, &a->keys[i]);
+	a->ns = (double)(bench_ran() - start) / (double)a->n;
+	return NULL;
+}
+
+/* ns of an insert, of the slower one of the writers. */
+static double add_together(const struct input *in, unsigned writers)
+{
+	size_t half = in->n / 2;
+	struct rcu *rcu = rcu_begin();
+	struct set *s = set_of(false, rcu);
+	bool go = false;
+	struct adding a[2] = {{s, in->keys, half, 0, &go, 0},
+			      {s, in->keys + half, half, 1, &go, 0}};
+	pthread_t t[2];
+
+	set_expect(s, in->n);
+	for (unsigned k = 0; k < writers; k++)
+		pthread_create(&t[k], NULL, add_all, &a[k]);
+	__atomic_store_n(&go, true, __ATOMIC_RELEASE);
+	for (unsigned k = 0; k < writers; k++)
+		pthread_join(t[k], NULL);
+	set_free(s);
+	rcu_free(rcu);
+	return MAX(a[0].ns, a[1].ns);
+}
+
+static void several_writers(const struct input *in)
+{
+	double alone[BENCH_RUNS], both[BENCH_RUNS];
+
+	for (unsigned r = 0; r < BENCH_RUNS; r++) {
+		alone[r] = add_together(in, 1);
+		both[r] = add_together(in, 2);
+	}
+	bench_runs(in->name, "an insert of half of them, one writer", "tamis", alone, BENCH_RUNS,
+		   "ns");
+	bench_runs(in->name, "of either half, two writers at once", "tamis", both, BENCH_RUNS,
+		   "ns");
 }
 
 /* --- a reader in a thread of its own -------------------------------------------------------- */
@@ -651,11 +731,10 @@ static void hot_element(void)
 			     .ext_fini = state_list_ext_fini};
 	double alone[BENCH_RUNS], apart[BENCH_RUNS], together[BENCH_RUNS];
 	struct state_template *counter;
-	struct rcu *rcu;
+	struct rcu *rcu = rcu_begin();
 	struct set *s;
 
-	if (state_template_new(&info, 1, &counter) ||
-	    rcu_new(&(struct rcu_config){.clock = rcu_clock}, &rcu))
+	if (state_template_new(&info, 1, &counter))
 		abort();
 	d.ext_ctx = counter;
 	d.rcu = rcu;
@@ -692,6 +771,7 @@ void bench_writer(void)
 		bench_skip("beside a writer", "DPDK does not begin");
 	else
 		with_writer(&in);
+	several_writers(&in);
 	input_free(&in);
 	hot_element();
 }
@@ -718,15 +798,13 @@ void bench_replace(void)
 
 void bench_growth(void)
 {
-	struct input in = input_make("64K", 65536);
+	struct input in = input_make(million, 1000000);
 
 	bench_pin(1);
+	growth(&in, &ours, true);
 	peer_lfht_begin();
 	growth(&in, &peer_lfht, false);
 	peer_lfht_end();
-	input_free(&in);
-	in = input_make(million, 1000000);
-	growth(&in, &ours, true);
 	input_free(&in);
 	in = input_make("10M", 10000000);
 	growth(&in, &ours, true);

@@ -72,6 +72,36 @@ static void ours_drop(void *h)
 	set_free(h);
 }
 
+static struct rcu *shared_by;
+
+static uint64_t rcu_clock(void *ctx)
+{
+	return bench_now();
+}
+
+struct rcu *rcu_begin(void)
+{
+	struct rcu *rcu;
+
+	if (rcu_new(&(struct rcu_config){.clock = rcu_clock}, &rcu))
+		abort();
+	return rcu;
+}
+
+static void *shared_make(size_t n)
+{
+	shared_by = rcu_begin();
+	struct set *s = set_of(false, shared_by);
+	set_expect(s, n);
+	return s;
+}
+
+static void shared_drop(void *h)
+{
+	set_free(h);
+	rcu_free(shared_by);
+}
+
 static void ours_add(void *h, const uint32_t *key)
 {
 	if (set_add(h, &(struct set_item){.lo = key}, 0, 0, NULL))
@@ -95,6 +125,8 @@ static bool ours_one(void *h, const uint32_t *key)
 
 const struct peer ours = {"tamis",  ours_make,	ours_drop, ours_add,
 			  ours_del, ours_burst, ours_one,  bench_memory};
+const struct peer ours_shared = {"tamis rcu", shared_make, shared_drop, ours_add,
+				 ours_del,    ours_burst,  ours_one,	bench_memory};
 
 /* --- lookups -------------------------------------------------------------------------------- */
 

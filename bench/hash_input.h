@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "peer.h"
+#include "rcu/rcu.h"
 #include "set/set.h"
 
 enum { ASKED = 1 << 20 };
@@ -22,7 +23,8 @@ void input_free(struct input *in);
 uint32_t nth_key(uint32_t i);
 
 struct set *set_of(bool timeout, struct rcu *rcu);
-extern const struct peer ours;
+struct rcu *rcu_begin(void);
+extern const struct peer ours, ours_shared;
 
 /*
  * ns a key, of bursts of 64 or of single lookups: the median of blocks of 1,024 keys, so that what

@@ -236,8 +236,7 @@ void bench_target(const char *figure, double value, double most, const char *uni
 
 void bench_skip(const char *subject, const char *why)
 {
-	if (!json)
-		printf("%-20s skipped: %s\n", subject, why);
+	fprintf(json ? stderr : stdout, "%-20s skipped: %s\n", subject, why);
 }
 
 static void show_targets(void)
@@ -284,8 +283,24 @@ void bench_pin(unsigned cpu)
 		}
 }
 
+/* The program that was built beside this one. */
+static void find_program(void)
+{
+	static char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash = n > 0 ? strrchr(path, '/') : NULL;
+
+	if (!slash)
+		return;
+	int room = (int)(path + sizeof(path) - slash);
+	if (snprintf(slash, (size_t)room, "/../cmd/tamis/tamis") < room && !access(path, X_OK))
+		program = path;
+}
+
 const char *bench_tamis(void)
 {
+	if (!program)
+		find_program();
 	return program;
 }
 
@@ -294,7 +309,8 @@ static int usage(void)
 	const char *group = "";
 
 	fprintf(stderr, "usage: tamis-bench [--json] [--tamis PROGRAM] sets|eval|acl [NOUN ...]\n"
-			"PROGRAM is a tamis whose loads are timed. Without a NOUN all of the group "
+			"PROGRAM is a tamis whose loads are timed, else the one built beside this. "
+			"Without a NOUN all of the group "
 			"are run:");
 	for (unsigned i = 0; i < ARRAY_SIZE(nouns); i++) {
 		if (strcmp(group, nouns[i].group)) {

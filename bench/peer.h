@@ -26,8 +26,11 @@ struct peer {
 
 extern const struct peer peer_rte_hash, peer_lfht;
 
-/* Registers this thread as a reader. */
+/* Registers this thread as a reader and writer; says that it looks at nothing. */
 void peer_lfht_begin(void);
+void peer_lfht_quiet(void);
 void peer_lfht_end(void);
+/* One that grows by itself. */
+void *peer_lfht_growing(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_lfht: liburcu's split-ordered lists, which resize by themselves, under qsbr. */
+/*
+ * peer_lfht: liburcu's split-ordered lists under qsbr, with a bucket a key from the beginning, or
+ * growing by themselves. What is taken out is freed when no reader looks at it.
+ */
 #define _LGPL_SOURCE
 #include <malloc.h>
 #include <stdlib.h>
@@ -28,6 +31,15 @@ static unsigned long node_hash(uint32_t key)
 }
 
 static void *lfht_make(size_t n)
+{
+	unsigned long buckets = 1;
+
+	while (buckets < n)
+		buckets *= 2;
+	return cds_lfht_new_flavor(buckets, buckets, 0, 0, &urcu_qsbr_flavor, NULL);
+}
+
+void *peer_lfht_growing(void)
 {
 	return cds_lfht_new_flavor(1024, 1024, 0, CDS_LFHT_AUTO_RESIZE, &urcu_qsbr_flavor, NULL);
 }
@@ -67,7 +79,7 @@ static void lfht_del(void *h, const uint32_t *key)
 {
 	struct node *n = lfht_find(h, key);
 	if (n && !cds_lfht_del(h, &n->node))
-		free(n); /* nobody else reads */
+		urcu_qsbr_defer_rcu(free, n);
 	urcu_qsbr_quiescent_state();
 }
 
@@ -96,9 +108,16 @@ const struct peer peer_lfht = {"cds_lfht", lfht_make, lfht_drop,   lfht_add,   l
 void peer_lfht_begin(void)
 {
 	urcu_qsbr_register_thread();
+	urcu_qsbr_defer_register_thread();
+}
+
+void peer_lfht_quiet(void)
+{
+	urcu_qsbr_quiescent_state();
 }
 
 void peer_lfht_end(void)
 {
+	urcu_qsbr_defer_unregister_thread();
 	urcu_qsbr_unregister_thread();
 }
