@@ -340,7 +340,9 @@ void rcu_ease(struct rcu *r)
 	if (!r)
 		return;
 	pthread_mutex_lock(&r->lock);
-	bool any = r->workers;
+	bool any = false;
+	for (const struct rcu_worker *w = r->workers; w; w = w->next)
+		any |= __atomic_load_n(&w->seen, __ATOMIC_RELAXED) != OFFLINE;
 	pthread_mutex_unlock(&r->lock);
 	if (any)
 		nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);

@@ -95,7 +95,8 @@ bool rcu_passed(struct rcu *r, uint64_t mark);
 int rcu_wait(struct rcu *r, uint64_t deadline);
 /*
  * For who changes many lines that workers look at: lets them fetch what was changed so far, so that
- * no burst meets more than a few of them. Some 20 us to 100 us pass; none without workers.
+ * no burst meets more than a few of them. Some 20 us to 100 us pass, or none if no worker is
+ * online.
  */
 void rcu_ease(struct rcu *r);
 /* The deadline that is so many ns from now. */

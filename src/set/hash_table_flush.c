@@ -115,7 +115,8 @@ static void unmark(struct hash_table *t, struct hash_segment *seg, unsigned b)
 {
 	struct hash_marks *m = segment_marks(t, seg, b);
 
-	m->wanted = m->later = 0;
+	STORE(&m->wanted, 0);
+	STORE(&m->later, 0);
 }
 
 static void fit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
@@ -188,6 +189,12 @@ bool flushed_find(struct hash_pos *pos)
 	return false;
 }
 
+/* The segment is locked; the control thread may read them. */
+static void mark(uint16_t *marks, uint32_t slot)
+{
+	STORE(marks, *marks | (uint16_t)slot);
+}
+
 /* An element that has nothing but its key. */
 static bool slot_is_bare(const struct hash_segment *seg, unsigned slot)
 {
@@ -210,7 +217,7 @@ bool flushed_again(struct hash_pos *pos)
 			unsigned slot = b[k] * SLOTS + (unsigned)__builtin_ctz(m);
 			if (!slot_is_bare(seg, slot))
 				continue;
-			segment_marks(pos->t, seg, b[k])->wanted |= (uint16_t)(m & -m);
+			mark(&segment_marks(pos->t, seg, b[k])->wanted, m & -m);
 			pos->slot = slot;
 			return true;
 		}
@@ -230,7 +237,7 @@ void flushed_put(struct hash_pos *pos)
 	uint32_t bit = 1U << pos->slot % SLOTS;
 
 	if (pos->seg->bucket[b].head & bit << pos->t->next_shift)
-		segment_marks(pos->t, pos->seg, b)->later |= (uint16_t)bit;
+		mark(&segment_marks(pos->t, pos->seg, b)->later, bit);
 }
 
 bool flushed_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet)
@@ -245,8 +252,8 @@ bool flushed_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot,
 		gives_up = m->wanted & bit ? shown : shown | next;
 	else if (!(head & shown))
 		gives_up = next;
-	m->wanted &= (uint16_t)~bit;
-	m->later &= (uint16_t)~bit;
+	STORE(&m->wanted, m->wanted & (uint16_t)~bit);
+	STORE(&m->later, m->later & (uint16_t)~bit);
 	if (head & gives_up)
 		STORE_RELEASE(&b->head, head & ~gives_up);
 	bool gone = !(b->head & (shown | next));

@@ -242,7 +242,8 @@ static inline uint32_t bucket_next(const struct hash_table *t, const struct hash
 
 	if (seg->flushed) {
 		const struct hash_marks *m = segment_marks(t, seg, b);
-		next &= m->wanted | m->later | ~(head >> (t->next_shift ^ VIEW_SHIFT));
+		next &= LOAD(&m->wanted) | LOAD(&m->later) |
+			~(head >> (t->next_shift ^ VIEW_SHIFT));
 	}
 	return next & VIEW_BITS;
 }

@@ -493,12 +493,44 @@ static void same_costs_marks(void **state)
 	cost(16);
 }
 
+/* What is wanted again and then is to have a lifetime: readers see nothing of that before. */
+static void lifetime_apart(void **state)
+{
+	struct set_desc d = {.n_fields = 1, .field_len = {4}, .timeout = true};
+	uint64_t later = 1000;
+	uint32_t key = 7;
+
+	for (unsigned commit = 0; commit < 2; commit++) {
+		struct set_item item = {.lo = &key}, mortal = {.lo = &key, .timeout_ns = 100};
+		struct rcu *rcu;
+		struct set *s;
+		assert_int_equal(rcu_new(&(struct rcu_config){.clock = no_time}, &rcu), 0);
+		d.rcu = rcu;
+		assert_int_equal(set_new(&d, &s), 0);
+		assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
+		assert_int_equal(set_begin(s), 0);
+		assert_int_equal(set_flush(s, 0), 0);
+		assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
+		assert_int_equal(set_add(s, &mortal, 0, 0, NULL), 0);
+		assert_int_equal(set_count(s, 0), 1);
+		assert_int_equal(set_lookup(s, &key, 4, 1, &later, NULL), 1);
+		if (commit)
+			assert_int_equal(set_commit(s, UINT64_MAX), 0);
+		else
+			set_rollback(s);
+		assert_int_equal(set_lookup(s, &key, 4, 1, &later, NULL), !commit);
+		set_free(s);
+		rcu_free(rcu);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain),
 		cmocka_unit_test(long_keys),
 		cmocka_unit_test(maps),
+		cmocka_unit_test(lifetime_apart),
 		cmocka_unit_test(same_costs_marks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
