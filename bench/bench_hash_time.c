@@ -89,7 +89,6 @@ struct writer {
 	const struct input *in;
 	const struct peer *w;
 	void *h;
-	struct rcu *rcu;
 	bool stop;
 	uint64_t changes;
 };
@@ -116,8 +115,6 @@ static void *write_all_the_time(void *arg)
 				wr->w->del(wr->h, &in->keys[i - 500]);
 			else
 				wr->w->del(wr->h, &in->keys[i + 500]);
-			if (wr->rcu)
-				rcu_admit(wr->rcu, UINT64_MAX);
 			wr->changes += 2;
 		}
 	if (wr->w->one == lfht_one_quiet)
@@ -154,7 +151,7 @@ static double beside_writer(const struct input *in, const struct peer *w, void *
 	for (size_t i = 0; i < in->n; i++)
 		w->add(h, &in->keys[i]);
 	for (unsigned r = 0; r < BENCH_RUNS; r++) {
-		struct writer wr = {in, w, h, rcu, false, 0};
+		struct writer wr = {in, w, h, false, 0};
 		pthread_t t;
 		quiet[r] = look(in, w, h);
 		pthread_create(&t, NULL, write_all_the_time, &wr);

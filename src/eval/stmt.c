@@ -113,7 +113,7 @@ int eval_provide(struct eval *ev, const struct program_root *root)
 
 	while (ev->n_wanting) {
 		int r = set_provide(ev->wanting[--ev->n_wanting]);
-		err = err ? err : r;
+		err = err || r == -ENOBUFS ? err : r; /* which packets find out, and count */
 	}
 	return err;
 }

@@ -29,6 +29,7 @@ struct rcu_worker {
 struct rcu {
 	uint64_t epoch __attribute__((aligned(64))); /* read by workers */
 	uint64_t passed; /* all workers were quiet since this one began */
+	bool crowded;	 /* more is deferred than is allowed */
 	struct rcu_config config __attribute__((aligned(64)));
 	pthread_mutex_t lock;
 	struct rcu_worker *workers;
@@ -148,6 +149,16 @@ static bool all_quiet_since(struct rcu *r, uint64_t epoch)
 	return true;
 }
 
+/* The lock is held, and the queue has changed. */
+static void tell_crowded(struct rcu *r)
+{
+	bool now =
+		r->stats.entries >= r->config.max_entries || r->stats.bytes >= r->config.max_bytes;
+
+	if (now != r->crowded)
+		__atomic_store_n(&r->crowded, now, __ATOMIC_RELAXED);
+}
+
 /* The lock is held: takes what may be freed off the queue. */
 static struct rcu_head *take_ready(struct rcu *r, unsigned *n)
 {
@@ -171,6 +182,7 @@ static struct rcu_head *take_ready(struct rcu *r, unsigned *n)
 		r->last = &r->first;
 	*end = NULL;
 	r->stats.freed += *n;
+	tell_crowded(r);
 	return first;
 }
 
@@ -212,24 +224,15 @@ void rcu_defer(struct rcu *r, struct rcu_head *head, void (*fn)(struct rcu_head 
 	r->stats.bytes += bytes;
 	r->stats.entries_peak = MAX(r->stats.entries_peak, r->stats.entries);
 	r->stats.bytes_peak = MAX(r->stats.bytes_peak, r->stats.bytes);
+	tell_crowded(r);
 	pthread_mutex_unlock(&r->lock);
 	if (alone)
 		rcu_poll(r);
 }
 
-static bool crowded(const struct rcu *r)
+bool rcu_crowded(const struct rcu *r)
 {
-	return r->stats.entries >= r->config.max_entries || r->stats.bytes >= r->config.max_bytes;
-}
-
-bool rcu_crowded(struct rcu *r)
-{
-	if (!r)
-		return false;
-	pthread_mutex_lock(&r->lock);
-	bool yes = crowded(r);
-	pthread_mutex_unlock(&r->lock);
-	return yes;
+	return r && __atomic_load_n(&r->crowded, __ATOMIC_RELAXED);
 }
 
 void rcu_stats_read(struct rcu *r, struct rcu_stats *out)
@@ -241,13 +244,16 @@ void rcu_stats_read(struct rcu *r, struct rcu_stats *out)
 
 /* --- waiting -------------------------------------------------------------------------------- */
 
-/* Tells the names of those that have not been quiet. The lock is held, but not for the callback. */
-static void report_stalled(struct rcu *r, uint64_t epoch, uint64_t waited)
+/*
+ * Tells the names of those that have not been quiet, once it takes long or the writer gives up. The
+ * lock is held, but not for the callback.
+ */
+static void report_stalled(struct rcu *r, uint64_t epoch, uint64_t waited, bool gives_up)
 {
 	char name[64];
 	bool any;
 
-	if (!r->config.stalled || waited < r->config.stall_ns)
+	if (!r->config.stalled || !waited || (waited < r->config.stall_ns && !gives_up))
 		return;
 	do {
 		any = false;
@@ -276,7 +282,7 @@ static int wait_for(struct rcu *r, uint64_t epoch, uint64_t deadline)
 		unsigned n;
 		pthread_mutex_lock(&r->lock);
 		struct rcu_head *ready = take_ready(r, &n);
-		bool done = epoch ? all_quiet_since(r, epoch) : !crowded(r);
+		bool done = epoch ? all_quiet_since(r, epoch) : !r->crowded;
 		uint64_t oldest = epoch ? epoch : r->first ? r->first->epoch : 0;
 		uint64_t now = done ? 0 : r->config.clock(r->config.ctx);
 		if (!done && !start) {
@@ -286,7 +292,7 @@ static int wait_for(struct rcu *r, uint64_t epoch, uint64_t deadline)
 				w->reported = false;
 		}
 		if (!done)
-			report_stalled(r, oldest, now - start);
+			report_stalled(r, oldest, now - start, now >= deadline);
 		if (!done && now >= deadline) {
 			r->stats.refused++;
 			err = -EAGAIN;

@@ -19,7 +19,9 @@
  * B. rcu_defer() needs no memory and cannot fail: the object carries its link.
  *
  * C. Deferred memory is bounded: a writer asks rcu_admit() before it begins a change. Above the
- *    high-water mark it waits until its deadline and then is told -EAGAIN. Readers never wait.
+ *    high-water mark it waits until its deadline and then is told -EAGAIN. A worker that changes
+ *    something does not wait: it asks rcu_crowded(), and if so leaves alone what would defer more.
+ *    Readers never wait.
  *
  * D. Without workers, and without a domain (r NULL), rcu_defer() frees at once: one thread, the
  *    same order of events in every run.
@@ -56,7 +58,9 @@ struct rcu_config {
 	uint32_t max_entries; /* high-water marks; 0: 4096 objects, 64 MiB */
 	size_t max_bytes;
 	uint64_t (*clock)(void *ctx); /* ns that never go back; used by waiting writers alone */
-	/* Told once a wait of each worker that has kept a writer waiting for stall_ns. May be NULL.
+	/*
+	 * Told once a wait of each worker that has kept a writer waiting for stall_ns, or until it
+	 * gave up. May be NULL.
 	 */
 	void (*stalled)(void *ctx, const char *worker, uint64_t waited_ns);
 	uint64_t stall_ns; /* 0: one second */
@@ -79,8 +83,8 @@ void rcu_defer(struct rcu *r, struct rcu_head *head, void (*fn)(struct rcu_head 
 	       size_t bytes);
 /* Frees what may be freed now; returns how many objects. */
 unsigned rcu_poll(struct rcu *r);
-/* True while more is deferred than the high-water mark allows. Waits for nothing. */
-bool rcu_crowded(struct rcu *r);
+/* True while more is deferred than the high-water mark allows. One load: packets may ask too. */
+bool rcu_crowded(const struct rcu *r);
 /* Waits until the deferred memory is below the high-water mark: 0, or -EAGAIN after the deadline.
  */
 int rcu_admit(struct rcu *r, uint64_t deadline);

@@ -76,6 +76,7 @@ static void node_gone(struct box_pool *p, struct box_node *n)
 		return;
 	}
 	n->rcu.next = *p->retired;
+	n->rcu.bytes = node_size(p->s->key_len, n->cap);
 	*p->retired = &n->rcu;
 }
 

@@ -148,9 +148,15 @@ static int lock_key(struct set *s, const uint8_t *key, struct hash_how how, stru
 	return there;
 }
 
+/* A packet must not take out what would have to be freed later: there is too much of that. */
+static bool is_stuck(const struct set *s, const struct hash_pos *pos)
+{
+	return pos->packet && hash_pos_word(pos, HASH_RECORD) && rcu_crowded(s->desc.rcu);
+}
+
 /*
  * Locks the key's place and finds its live element; an expired one is taken out of the way.
- * 1, 0; or -ENOMEM or -EBUSY, and then nothing is locked.
+ * 1, 0; or -ENOMEM, -EBUSY or -ENOBUFS, and then nothing is locked.
  */
 static int find_live(struct set *s, const uint8_t *key, struct hash_how how, uint64_t now,
 		     struct hash_pos *pos)
@@ -160,7 +166,9 @@ static int find_live(struct set *s, const uint8_t *key, struct hash_how how, uin
 	while ((there = lock_key(s, key, how, pos)) > 0) {
 		if (pos_live(pos, now))
 			return 1;
-		int err = how.packet ? 0 : journal_key_expired(s, key);
+		int err = is_stuck(s, pos) ? -ENOBUFS
+			  : how.packet	   ? 0
+					   : journal_key_expired(s, key);
 		if (err) {
 			hash_table_unlock(pos);
 			return err;
@@ -196,39 +204,41 @@ static int put_new(struct set *s, struct hash_pos *pos, const struct set_item *i
 	return err;
 }
 
+/* Who takes out what has expired, and whether that ended because too much has to be freed later. */
+struct expiring {
+	struct set *s;
+	bool packet; /* not of a transaction */
+	bool gc;
+	bool stuck;
+};
+
 static bool expire_one(void *ctx, struct set_elem *e)
 {
-	struct set *s = ctx;
+	struct expiring *x = ctx;
 	struct elem_keys k;
 
-	elem_keys(s, e, &k);
-	if (journal_key_expired(s, k.lo))
+	if ((x->gc || (x->packet && !elem_is_bare(e))) && rcu_crowded(x->s->desc.rcu)) {
+		x->stuck = true;
 		return false;
-	elem_data_use(s, e, -1);
-	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
+	}
+	elem_keys(x->s, e, &k);
+	if (!x->packet && journal_key_expired(x->s, k.lo))
+		return false;
+	elem_data_use(x->s, e, -1);
+	__atomic_fetch_add(&x->s->stats.expired, 1, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Not of a transaction. */
-static bool expire_shown(void *ctx, struct set_elem *e)
+/* Makes room for one more of what has expired: 0, -ENFILE or -ENOBUFS. Nothing is locked. */
+static int make_room(struct set *s, struct hash_table *t, struct hash_how how, uint64_t now)
 {
-	struct set *s = ctx;
-
-	elem_data_use(s, e, -1);
-	__atomic_fetch_add(&s->stats.expired, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
-/* True if there is room for one more, once what has expired is out. Nothing is locked. */
-static bool has_room(struct set *s, struct hash_table *t, struct hash_how how, uint64_t now)
-{
+	struct expiring x = {.s = s, .packet = how.packet};
 	unsigned steps = UINT32_MAX;
 
 	while (s->desc.size && hash_table_count(t) >= s->desc.size)
-		if (!hash_table_expire(t, now, 1, &steps, how,
-				       how.packet ? expire_shown : expire_one, s))
-			return false;
-	return true;
+		if (!hash_table_expire(t, now, 1, &steps, how, expire_one, &x))
+			return x.stuck ? -ENOBUFS : -ENFILE;
+	return 0;
 }
 
 /*
@@ -250,7 +260,9 @@ static int find_or_put(struct set *s, const struct set_item *item, struct lifeti
 		hash_table_unlock(pos);
 		if (err == -EAGAIN && how.packet)
 			continue;
-		if (err != -ENFILE || !has_room(s, pos->t, how, now))
+		if (err == -ENFILE)
+			err = make_room(s, pos->t, how, now);
+		if (err)
 			return err;
 	}
 }
@@ -324,14 +336,18 @@ int hash_set_remove(struct set *s, const uint8_t *key, uint64_t now)
 
 	if (!how.packet && (s->open || !how.ready))
 		return hash_set_delete(s, key, now);
-	int there = find_live(s, key, how, now, &pos);
-	if (there > 0)
+	int there = find_live(s, key, how, now, &pos), err = MIN(there, 0);
+	if (!there)
+		err = -ENOENT;
+	else if (there > 0 && is_stuck(s, &pos))
+		err = -ENOBUFS;
+	if (!err)
 		drop(s, &pos);
-	else if (!there)
+	else if (there >= 0)
 		hash_table_unlock(&pos);
-	else
+	if (err && err != -ENOENT)
 		__atomic_fetch_add(&s->stats.unready, 1, __ATOMIC_RELAXED);
-	return there > 0 ? 0 : there ? there : -ENOENT;
+	return err;
 }
 
 static int update(struct set *s, enum set_update_mode mode, const struct set_item *item,
@@ -389,8 +405,10 @@ void hash_set_lifetime(const struct set *s, struct set_elem *e, uint64_t *timeou
 
 unsigned hash_set_gc(struct set *s, uint64_t now, unsigned budget, unsigned *steps)
 {
+	struct expiring x = {.s = s, .gc = true};
+
 	return hash_table_expire(s->store.table, now, budget, steps, (struct hash_how){0},
-				 expire_one, s);
+				 expire_one, &x);
 }
 
 /* --- transactions --------------------------------------------------------------------------- */

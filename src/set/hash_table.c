@@ -392,7 +392,7 @@ static int make_room(struct hash_table *t, struct hash_segment *seg,
 	return note_due(t, seg, word[HASH_EXPIRES]);
 }
 
-/* put_here() with room that was made before; 0 or -ENOBUFS. */
+/* put_here() with room that was made before, so that nothing is given up; 0 or -ENOBUFS. */
 static int put_ready(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uint32_t views)
 {
 	struct hash_table *t = pos->t;
@@ -400,7 +400,7 @@ static int put_ready(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], ui
 	int err = has_room(t, pos->seg, word);
 
 	if (!err && !segment_place(t, pos->seg, place, pos->key, word, views, true, &pos->slot)) {
-		err = segment_use_spare(pos);
+		err = rcu_crowded(t->config.rcu) ? -ENOBUFS : segment_use_spare(pos);
 		if (!err &&
 		    !segment_place(t, pos->seg, place, pos->key, word, views, true, &pos->slot))
 			err = -ENOBUFS;
@@ -422,7 +422,7 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uin
 {
 	struct hash_table *t = pos->t;
 	const struct hash_place place = {pos->at, pos->tag};
-	if (pos->ready)
+	if (pos->ready || must_not_defer(t, pos->packet))
 		return put_ready(pos, word, views);
 	for (;;) {
 		int err = segment_wants(t, pos->seg) ? segment_provide(pos) : 0;
@@ -579,7 +579,7 @@ void hash_table_drop(struct hash_pos *pos)
 	void *record = (void *)(uintptr_t)hash_pos_word(pos, HASH_RECORD);
 	bool gone = slot_drop(t, pos->seg, pos->slot, pos->packet);
 
-	if (pos->ready) {
+	if (pos->ready || must_not_defer(t, pos->packet)) {
 		if (pos->seg->kept * 4U < pos->seg->n_buckets)
 			ahead_note(t, pos->at);
 		spin_unlock(&pos->seg->lock);

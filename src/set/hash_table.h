@@ -173,8 +173,9 @@ int hash_table_reserve(struct hash_table *t, uint64_t n);
  * Growing ahead, for changes that must not ask for memory (hash_pos.ready). From now on, and as
  * often as this is called, there is room for n more keys with these columns (bits) wherever they
  * fall; changes note what segments have become too full or too empty for that, and until the next
- * call they are left so. hash_table_wants() says that some are noted. 0 or -ENOMEM: not everywhere.
- * Costs a segment for each that is noted; the first time the whole table.
+ * call they are left so. hash_table_wants() says that some are noted. 0, or not everywhere:
+ * -ENOMEM, or -ENOBUFS if the rcu is crowded, where nothing is built anew. Costs a segment for each
+ * that is noted; the first time the whole table.
  */
 int hash_table_provide(struct hash_table *t, unsigned n, unsigned columns);
 bool hash_table_wants(const struct hash_table *t);

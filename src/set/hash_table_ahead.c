@@ -68,12 +68,18 @@ bool hash_table_wants(const struct hash_table *t)
 	return LOAD(&t->n_noted);
 }
 
-/* The segment of a place has what it needs, and not much more; *step leads to the next one. */
+/*
+ * The segment of a place has what it needs, and not much more; *step leads to the next one. 0,
+ * -ENOMEM or -ENOBUFS.
+ */
 static int provide_at(struct hash_table *t, uint64_t at, uint64_t *step)
 {
 	struct hash_pos pos = {.t = t, .at = at};
 	int err = -EAGAIN;
 
+	*step = 0;
+	if (rcu_crowded(t->config.rcu))
+		return -ENOBUFS;
 	while (err == -EAGAIN) {
 		pos.seg = segment_lock(t, at);
 		err = segment_provide(&pos);

@@ -84,7 +84,12 @@ static void dir_free_rcu(struct rcu_head *head)
 
 void dir_discard(struct hash_table *t, struct hash_root *r)
 {
-	rcu_defer(t->config.rcu, &r->rcu, dir_free_rcu, root_bytes(r->depth));
+	size_t bytes = root_bytes(r->depth);
+
+	for (size_t i = 0; i < (size_t)1 << r->depth; i++)
+		if (r->entry[i] & ENTRY_PART)
+			bytes += part_bytes(part_depth(r->entry[i]));
+	rcu_defer(t->config.rcu, &r->rcu, dir_free_rcu, bytes);
 }
 
 static void root_free_rcu(struct rcu_head *head)

@@ -99,7 +99,7 @@ unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, 
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
 		bool built = false;
-		if (how.ready)
+		if (how.ready || must_not_defer(t, how.packet))
 			spin_unlock(&seg->lock);
 		else
 			built = segment_shrink(t, seg, seg->at);

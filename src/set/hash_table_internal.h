@@ -294,6 +294,12 @@ static inline bool segment_overflows(const struct hash_segment *seg)
 	return seg->overflows > seg->n_buckets / 2U + 4U;
 }
 
+/* Packets leave alone what would have to be freed later while there is too much of that. */
+static inline bool must_not_defer(const struct hash_table *t, bool packet)
+{
+	return packet && rcu_crowded(t->config.rcu);
+}
+
 static inline bool spin_lock_tries(uint32_t *lock, unsigned tries)
 {
 	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))

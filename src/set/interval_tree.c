@@ -200,6 +200,13 @@ static struct interval_node *node_new(struct interval_tree *t, bool leaf)
 	return n;
 }
 
+/* A node of the version before. */
+static void retire(struct interval_tree *t, unsigned words, struct interval_node *n)
+{
+	n->rcu.bytes = node_size(words, n->leaf);
+	chain(&t->retired, n);
+}
+
 /* The node at *at, in this version. */
 static struct interval_node *own(struct interval_tree *t, unsigned words, void **at)
 {
@@ -211,7 +218,7 @@ static struct interval_node *own(struct interval_tree *t, unsigned words, void *
 	n->n = old->n;
 	n->level = old->level;
 	memcpy(n->col, old->col, node_size(words, old->leaf) - sizeof(*n));
-	chain(&t->retired, old);
+	retire(t, words, old);
 	*at = n;
 	return n;
 }
@@ -263,8 +270,7 @@ void interval_tree_commit(struct interval_tree *t, struct rcu *rcu)
 {
 	while (t->retired) {
 		struct interval_node *n = unchain(&t->retired);
-		rcu_defer(rcu, &n->rcu, retired_free,
-			  sizeof(*n) + columns(1, n->leaf) * FANOUT * 8);
+		rcu_defer(rcu, &n->rcu, retired_free, n->rcu.bytes);
 	}
 }
 
@@ -418,7 +424,7 @@ void interval_tree_remove(struct interval_tree *t, unsigned words, const struct 
 		if (root->stamp == t->stamp)
 			free(root);
 		else
-			chain(&t->retired, root);
+			retire(t, words, root);
 	}
 }
 

@@ -179,8 +179,21 @@ static void grave_free(struct rcu_head *head)
 {
 	struct grave *g = container_of(head, struct grave, rcu);
 
+	if (g->store.table) /* nobody looks at it any more */
+		hash_table_share(g->store.table, NULL);
 	store_free_now(g->ops, &g->store, g->key_len);
 	free(g);
+}
+
+/* About what it takes: elements may have comments, and bare ones have no record. */
+static size_t store_bytes(const struct set *s, const struct set_store *st)
+{
+	size_t record = elem_bytes(s, s->desc.ext_ctx);
+
+	if (!st->table)
+		return st->n * record;
+	bool records = s->desc.data_len || (s->desc.ext_ctx && s->desc.ext_init);
+	return hash_table_bytes(st->table) + (records ? hash_table_count(st->table) * record : 0);
 }
 
 /* It is out of reach. */
@@ -195,7 +208,7 @@ static void store_free(struct set *s, struct set_store *st)
 		return;
 	}
 	*g = (struct grave){.ops = s->ops, .key_len = s->key_len, .store = *st};
-	rcu_defer(s->desc.rcu, &g->rcu, grave_free, sizeof(*g) + st->n * s->elem_size);
+	rcu_defer(s->desc.rcu, &g->rcu, grave_free, sizeof(*g) + store_bytes(s, st));
 }
 
 static void use_one(void *ctx, struct set_elem *e)
@@ -232,7 +245,9 @@ int set_flush(struct set *s, uint64_t now)
 
 	if (s->committed)
 		return -EAGAIN;
-	int err = s->ops->prepare ? s->ops->prepare(s) : 0;
+	int err = set_admit(s);
+	if (!err && s->ops->prepare)
+		err = s->ops->prepare(s);
 	if (err)
 		return err;
 	bool in_place = s->store.table && s->open && s->desc.rcu;
@@ -281,6 +296,9 @@ int set_begin(struct set *s)
 {
 	if (s->open)
 		return s->committed ? -EAGAIN : -EALREADY;
+	int err = set_admit(s);
+	if (err)
+		return err;
 	s->open = true;
 	if (s->store.table)
 		hash_set_begin(s);

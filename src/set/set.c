@@ -8,7 +8,8 @@
 
 /* Journal entries that one add or delete can need: an expired twin, one evicted for room, itself.
  */
-enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64, FETCHED = 16 };
+enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64, EXPIRED_AT_ONCE = 32, FETCHED = 16 };
+static const uint64_t default_wait_ns = 1000000000;
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -191,6 +192,22 @@ static bool is_full(struct set *s, uint64_t now)
 	return false;
 }
 
+int set_admit(const struct set *s)
+{
+	struct rcu *r = s->desc.rcu;
+	uint64_t wait = s->desc.wait_ns ? s->desc.wait_ns : default_wait_ns;
+
+	return rcu_crowded(r) ? rcu_admit(r, rcu_deadline(r, wait)) : 0;
+}
+
+/* The same without waiting. */
+static bool is_crowded(const struct set *s)
+{
+	if (rcu_crowded(s->desc.rcu))
+		rcu_poll(s->desc.rcu);
+	return rcu_crowded(s->desc.rcu);
+}
+
 /* Outside of a transaction: lookups are to see the change that was made. */
 static void show(struct set *s)
 {
@@ -328,13 +345,16 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 {
 	const uint8_t *lo, *hi;
 	struct lifetime t;
+	int err = set_admit(s);
 
+	if (err)
+		return err;
 	if (is_bare_item(s, item)) {
 		int r = hash_table_add(s->store.table, item->lo, s->desc.size);
 		if (r > 0 || (!r && !(flags & SET_ADD_EXCL)) || r == -ENOMEM)
 			return MIN(r, 0);
 	}
-	int err = item_check(s, item, &lo, &hi, &t);
+	err = item_check(s, item, &lo, &hi, &t);
 	if (!err && s->open)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
@@ -372,7 +392,7 @@ int set_add_many(struct set *s, const struct set_item *items, size_t n, unsigned
 
 void set_expect(struct set *s, uint64_t n)
 {
-	if (s->store.table)
+	if (s->store.table && !set_admit(s))
 		hash_table_reserve(s->store.table, s->desc.size ? MIN(n, s->desc.size) : n);
 }
 
@@ -398,6 +418,8 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 {
 	const uint8_t *lo, *hi;
 	int err = item_keys(s, item, &lo, &hi);
+	if (!err)
+		err = set_admit(s);
 	if (!err && s->open)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
@@ -482,8 +504,13 @@ int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns,
 	uint32_t most = s->desc.size ? MIN(s->desc.size, (uint32_t)SET_UPDATES_MAX)
 				     : (uint32_t)SET_UPDATES_MAX;
 
+	int err;
+
 	if (s->desc.interval)
 		return 0;
+	err = set_admit(s);
+	if (err)
+		return err;
 	if (!template)
 		template = s->desc.ext_ctx;
 	if (s->desc.data_len || (template && s->desc.ext_init)) {
@@ -496,11 +523,15 @@ int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns,
 	if ((timeout_ns && timeout_ns != s->base_timeout) || s->desc.timeout_ns != s->base_timeout)
 		s->update_columns |= 1U << HASH_TIMEOUT;
 	__atomic_store_n(&s->updates, MIN(s->updates + MIN(n, most), most), __ATOMIC_RELAXED);
-	return set_provide(s);
+	while ((err = set_provide(s)) == -ENOBUFS && !set_admit(s))
+		;
+	return err;
 }
 
 int set_provide(struct set *s)
 {
+	if (s->updates && is_crowded(s))
+		return -ENOBUFS;
 	int err = s->updates && s->ops == &bitmap_set_ops && !s->open ? set_become_hash(s) : 0;
 
 	return !err && s->updates && s->ops == &hash_set_ops ? hash_set_provide(s) : err;
@@ -544,13 +575,15 @@ unsigned set_gc(struct set *s, uint64_t now, unsigned budget)
 	unsigned n = 0, steps = budget < UINT32_MAX - EXPIRY_STEPS ? budget + EXPIRY_STEPS : budget;
 	struct set_elem *e;
 
-	if (s->open)
-		return 0;
-	while (n < budget && (e = expiry_due(&s->store.expiry, now, &steps)) && !reclaim(s, e))
-		n++;
-	show(s);
-	if (s->store.table && n < budget)
-		n += hash_set_gc(s, now, budget - n, &steps);
+	while (!s->open && n < budget && !is_crowded(s)) {
+		unsigned end = n + MIN(budget - n, (unsigned)EXPIRED_AT_ONCE);
+		while (n < end && (e = expiry_due(&s->store.expiry, now, &steps)) && !reclaim(s, e))
+			n++;
+		show(s);
+		if (n == end)
+			continue;
+		return s->store.table ? n + hash_set_gc(s, now, budget - n, &steps) : n;
+	}
 	return n;
 }
 

@@ -33,6 +33,17 @@
  * transaction. Elements handed out stay valid until the next call that changes the set; with
  * desc.rcu their data and state until the worker is quiet.
  *
+ * Bounds: what readers may still be looking at is freed later, and how much of that there may be
+ * rcu says (rcu_config). While there is more
+ *  - packets change what needs nothing to be freed; what is left is not done: -ENOBUFS, counted;
+ *  - set_provide() makes nothing, set_gc() takes nothing out;
+ *  - changes by the control thread, and set_begin(), wait until it is less, at most for
+ *    desc.wait_ns. Then they are -EAGAIN and have changed nothing, and rcu has told the worker that
+ *    stalls by its name (rcu_config.stalled). In a transaction that one may be undone or go on.
+ * So it is more by at most one change a thread, and a transaction is one: set_commit() gives up
+ * what it took out, however much, and set_rollback() what it put in. set_gc() counts 32 elements of
+ * a set with ranges as one.
+ *
  * Costs, n elements: lookup, add, delete, update O(1) for hash and O(log n) for ranges (expected
  * for disjoint boxes in concatenations); flush O(1) plus the freeing; a cursor O(n log n) to open.
  */
@@ -65,10 +76,11 @@ struct set_desc {
 	/*
 	 * Of a set that workers look up in while it changes: the grace periods of these workers.
 	 * NULL: lookups and changes are one at a time. The thread that changes the set is not one
-	 * of the workers, or is offline meanwhile; it asks rcu_admit() before a change and
-	 * rcu_poll() now and then. A change of a set with ranges copies what it touches, some KiB.
+	 * of the workers, or is offline meanwhile. A change of a set with ranges copies what it
+	 * touches, some KiB.
 	 */
 	struct rcu *rcu;
+	uint64_t wait_ns; /* see "Bounds"; 0: one second */
 
 	/*
 	 * State of elements, which stands within them, aligned to 8 bytes. ext_init() makes that of
@@ -142,6 +154,7 @@ enum set_add_flags {
  *  -EINVAL    lo > hi in a field, a range in a set of exact keys, data missing or not wanted, a
  *             lifetime in a set without timeouts
  *  -ERANGE    expires_in_ns beyond the timeout
+ *  -EAGAIN    there is no room for what is to be freed later, see "Bounds"
  *  -ENOMEM
  * With -EEXIST *conflict (may be NULL) is the element in the way.
  */
@@ -166,15 +179,15 @@ void set_expect(struct set *s, uint64_t n);
  * Deletes the element with exactly this key or range; data is not looked at, as in the kernel.
  * -ENOENT if there is none. With auto_merge a range that no element has but that the live elements
  * cover together is cut out of all of them; the parts left keep lifetime and comment, their state
- * begins anew. -ENFILE if the parts are more than size allows; -ENOMEM.
+ * begins anew. -ENFILE if the parts are more than size allows; -EAGAIN as set_add(); -ENOMEM.
  */
 int set_delete(struct set *s, const struct set_item *item, uint64_t now);
 
 /*
  * Takes all elements out, the catch-all too. In a transaction, of a set of exact keys with
  * desc.rcu: what is added again with nothing but its key stays where it is, what packets add before
- * the commit stays; commit or rollback then cost a walk through the set, and give readers some 20 us
- * to fetch each thousand lines that they change.
+ * the commit stays; commit or rollback then cost a walk through the set, and give readers some 20
+ * us to fetch each thousand lines that they change. -EAGAIN as set_add(); -ENOMEM.
  */
 int set_flush(struct set *s, uint64_t now);
 
@@ -192,7 +205,7 @@ int set_flush(struct set *s, uint64_t now);
  * out is still held, and until set_commit(), called again, is 0, all changes by the control thread
  * are -EAGAIN and set_rollback() does nothing. Without desc.rcu lookups see changes
  * at once. set_gc() does nothing while a transaction is open. Journal entries are 32 bytes a
- * change, one for a flush. set_begin() on an open transaction is -EALREADY.
+ * change, one for a flush. set_begin() on an open transaction is -EALREADY; -EAGAIN as set_add().
  */
 int set_begin(struct set *s);
 int set_commit(struct set *s, uint64_t deadline);
@@ -226,12 +239,13 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
  * add elements to a set, with this template and timeout (as of struct set_item), at most n between
  * two calls of set_provide(); calls add up, to SET_UPDATES_MAX and to the size of the set. From
  * then on set_update() takes what set_provide() has made ready, and no more: -ENOBUFS where that
- * was not enough, -EBUSY where another thread has kept the key's place for longer than it takes to
- * build it anew; both are counted (`unready`), and the packet's change is not made. One thread
- * alone (without rcu) makes memory then after all. set_provide() costs what has come since the last
- * call; set_wants(), from any thread, says that there is something for it to do. 0 or -ENOMEM: then
- * less than that is ready. Both make a "hash" of a "bitmap", once no transaction is open: handles
- * of its elements are others then.
+ * was not enough, or see "Bounds", -EBUSY where another thread has kept the key's place for longer
+ * than it takes to build it anew; both are counted (`unready`), and the packet's change is not
+ * made. One thread alone (without rcu) makes memory then after all. set_provide() costs what has
+ * come since the last call; set_wants(), from any thread, says that there is something for it to
+ * do. 0, -ENOMEM or -ENOBUFS ("Bounds"): then less than that is ready; set_expect_updates() waits
+ * instead of the latter, and is -EAGAIN as set_add(). Both make a "hash" of a "bitmap", once no
+ * transaction is open: handles of its elements are others then.
  */
 enum { SET_UPDATES_MAX = 1024 };
 int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n);
@@ -239,8 +253,8 @@ int set_provide(struct set *s);
 bool set_wants(const struct set *s);
 
 /*
- * Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP in sets with ranges, -EBUSY as
- * above.
+ * Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP in sets with ranges, -EBUSY and
+ * -ENOBUFS as above.
  */
 int set_remove(struct set *s, const void *key, uint64_t now);
 
@@ -300,9 +314,9 @@ uint64_t set_count(const struct set *s, uint64_t now);
 /* --- time ----------------------------------------------------------------------------------- */
 
 /*
- * Frees up to `budget` elements whose time has come; returns how many. Any schedule will do; cost
- * O(log n) each. set_next_due() is a time before which there is nothing to do, UINT64_MAX for
- * never.
+ * Frees up to `budget` elements whose time has come; returns how many, fewer where "Bounds" says
+ * so. Any schedule will do; cost O(log n) each. set_next_due() is a time before which there is
+ * nothing to do, UINT64_MAX for never.
  */
 unsigned set_gc(struct set *s, uint64_t now, unsigned budget);
 uint64_t set_next_due(const struct set *s);
@@ -311,7 +325,7 @@ struct set_stats {
 	uint64_t hits;	  /* packets that matched in set_lookup() */
 	uint64_t added;	  /* elements that set_update() made */
 	uint64_t full;	  /* times that set_update() found no room */
-	uint64_t unready; /* times that packets found nothing ready, or their key's place kept */
+	uint64_t unready; /* changes by packets not made: nothing ready, the place kept, "Bounds" */
 	uint64_t expired; /* elements whose time came, counted when noticed */
 };
 const struct set_stats *set_stats_of(const struct set *s);

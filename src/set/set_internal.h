@@ -299,6 +299,9 @@ void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeo
 /* kind.c: of a bitmap, outside of a transaction. 0 or -ENOMEM. */
 int set_become_hash(struct set *s);
 
+/* set.c: before a change by the control thread: waits for room for what it gives up. 0, -EAGAIN. */
+int set_admit(const struct set *s);
+
 /* set.c: frees a view, of which the head is the first member. */
 void set_view_free(struct rcu_head *view);
 

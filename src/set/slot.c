@@ -193,6 +193,11 @@ void slot_free(struct slot_pool *p, uint64_t word)
 	leaf_free(p, word);
 }
 
+size_t slot_bytes(const struct slot_pool *p, uint64_t word)
+{
+	return slot_leaf(word) ? leaf_lines(p, word) * sizeof(uint16_t) * SLOT_LINE : 0;
+}
+
 void slot_cover(uint64_t *word, bool covered)
 {
 	*word = covered ? *word | SLOT_COVERED : *word & ~SLOT_COVERED;

@@ -86,6 +86,7 @@ static inline bool slot_bit(uint64_t word, unsigned x)
  */
 int slot_reserve(struct slot_pool *p, uint64_t *word, size_t ranges, size_t edits, uint64_t *gone);
 void slot_free(struct slot_pool *p, uint64_t word);
+size_t slot_bytes(const struct slot_pool *p, uint64_t word); /* of its leaf */
 bool slot_has(uint64_t word, unsigned x);
 /* Calls fn for each number in the set, rising, until it returns other than 0; returns that or 0. */
 int slot_each(const struct slot_pool *p, uint64_t word, int (*fn)(void *ctx, unsigned x),

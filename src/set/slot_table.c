@@ -92,6 +92,11 @@ static inline struct slot_page_head *page_head(const struct slot_table *t,
 	return (struct slot_page_head *)&covers[2 * t->page_slots];
 }
 
+static inline size_t inner_size(size_t cap)
+{
+	return sizeof(struct slot_inner) + cap * sizeof(uint32_t);
+}
+
 static inline size_t page_size(const struct slot_table *t)
 {
 	size_t size = t->page_slots * (sizeof(uint64_t) + sizeof(void *) + 2 * sizeof(uint32_t)) +
@@ -181,7 +186,15 @@ void slot_table_begin(struct slot_table *t)
 struct limbo {
 	struct rcu_head rcu;
 	VEC(void *) pieces;
+	size_t bytes;
 };
+
+/* Room for the piece was made. */
+static void limbo_add(struct limbo *l, const void *piece, size_t bytes)
+{
+	l->pieces.items[l->pieces.n++] = (void *)piece;
+	l->bytes += bytes;
+}
 
 static void limbo_free(struct rcu_head *head)
 {
@@ -206,11 +219,11 @@ static int page_differ(struct slot_table *t, const struct slot_page *from,
 		bool leaf =
 			slot_leaf(*a.word) && !(other && slot_leaf(*other) == slot_leaf(*a.word));
 		if (leaf && l)
-			l->pieces.items[l->pieces.n++] = (void *)slot_leaf(*a.word);
+			limbo_add(l, slot_leaf(*a.word), slot_bytes(&t->pool, *a.word));
 		else if (leaf)
 			slot_free(&t->pool, *a.word);
 		if (*a.inner && *a.inner != in && l)
-			l->pieces.items[l->pieces.n++] = *a.inner;
+			limbo_add(l, *a.inner, inner_size((*a.inner)->cap));
 		else if (*a.inner != in)
 			free(*a.inner);
 	}
@@ -226,7 +239,7 @@ static int base_retire(struct slot_table *t, struct limbo *l)
 			continue;
 		if (page_differ(t, base, p, l))
 			return -ENOMEM;
-		l->pieces.items[l->pieces.n++] = base;
+		limbo_add(l, base, page_size(t));
 		page_head(t, p)->base = NULL;
 	}
 	return 0;
@@ -247,8 +260,10 @@ static void base_free(struct slot_table *t)
 void slot_table_commit(struct slot_table *t, struct rcu *rcu)
 {
 	struct limbo *l = rcu && t->base != t->root ? calloc(1, sizeof(*l)) : NULL;
-	bool listed = l && !vec_push(&l->pieces, (void *)t->base);
+	bool listed = l && !vec_reserve(&l->pieces, 1);
 
+	if (listed)
+		limbo_add(l, t->base, root_size(t));
 	if (!listed || base_retire(t, l)) {
 		/* One thread, or no memory to remember what must go: then wait until it may. */
 		if (t->base != t->root)
@@ -258,7 +273,8 @@ void slot_table_commit(struct slot_table *t, struct rcu *rcu)
 	if (!listed && t->base != t->root)
 		free(t->base);
 	if (l)
-		rcu_defer(rcu, &l->rcu, limbo_free, sizeof(*l));
+		rcu_defer(rcu, &l->rcu, limbo_free,
+			  sizeof(*l) + l->bytes + l->pieces.cap * sizeof(void *));
 	t->open = false;
 	t->base = NULL;
 	t->made = NULL;
@@ -352,7 +368,7 @@ static int inner_resize(struct slot_table *t, uint32_t x, size_t cap)
 	struct slot_inner **at = slot_at(t, x).inner, *old = *at;
 	struct slot_at base = base_slot(t, x);
 	bool shared = old && base.inner && *base.inner == old;
-	size_t size = sizeof(*old) + cap * sizeof(old->v[0]);
+	size_t size = inner_size(cap);
 	struct slot_inner *new = shared ? malloc(size) : realloc(old, size);
 
 	if (!new)

@@ -149,9 +149,10 @@ static struct words mask_of(const struct set *s, const uint8_t *lo, const uint8_
 
 /* --- versions ------------------------------------------------------------------------------- */
 
-static void retire(struct tuple_table *t, struct rcu_head *head)
+static void retire(struct tuple_table *t, struct rcu_head *head, size_t bytes)
 {
 	head->next = t->retired;
+	head->bytes = bytes;
 	t->retired = head;
 }
 
@@ -195,7 +196,7 @@ static int view_own(struct tuple_table *t)
 		return -ENOMEM;
 	*v = *old;
 	v->stamp = stamp_of(t);
-	retire(t, &old->rcu);
+	retire(t, &old->rcu, sizeof(*old));
 	t->view = v;
 	return 0;
 }
@@ -218,7 +219,7 @@ static int dir_own(struct tuple_table *t, unsigned more)
 	if (old->stamp == stamp_of(t))
 		free(old);
 	else
-		retire(t, &old->rcu);
+		retire(t, &old->rcu, dir_size(old->depth));
 	return 0;
 }
 
@@ -237,7 +238,7 @@ static void segment_gone(struct tuple_table *t, struct segment *g)
 	if (g->stamp == stamp_of(t))
 		free(g);
 	else
-		retire(t, &g->rcu);
+		retire(t, &g->rcu, sizeof(*g));
 }
 
 static struct segment *segment_at(const struct tuple_view *v, uint64_t hash)
@@ -591,7 +592,7 @@ void tuple_table_commit(struct tuple_table *t, struct rcu *rcu)
 	while (t->retired) {
 		struct rcu_head *head = t->retired;
 		t->retired = head->next;
-		rcu_defer(rcu, head, retired_free, sizeof(struct segment));
+		rcu_defer(rcu, head, retired_free, head->bytes);
 	}
 	t->open = false;
 }

@@ -83,7 +83,6 @@ static int change(struct world *a, bool add, uint32_t n, uint64_t timeout)
 
 	key_of(a, n, 0, 0, lo);
 	key_of(a, n, WIDTH - 1, (uint16_t)(n % 1000 + 100), hi);
-	rcu_admit(a->rcu, UINT64_MAX);
 	return add ? set_add(a->s, &item, 0, a->now, NULL) : set_delete(a->s, &item, a->now);
 }
 
@@ -173,7 +172,8 @@ static void fight(const struct kind *kind)
 			     .auto_merge = kind->auto_merge,
 			     .data_len = kind->map ? 4 : 0,
 			     .timeout = kind->timeout,
-			     .timeout_ns = kind->timeout ? 500 : 0};
+			     .timeout_ns = kind->timeout ? 500 : 0,
+			     .wait_ns = UINT64_MAX};
 	pthread_t t[READERS];
 	bool odd = true;
 
