@@ -8,7 +8,7 @@
 
 /* Journal entries that one add or delete can need: an expired twin, one evicted for room, itself.
  */
-enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64, EXPIRED_AT_ONCE = 32, FETCHED = 16 };
+enum { JOURNAL_PER_CHANGE = 3, EXPIRY_STEPS = 64, EXPIRED_AT_ONCE = 8, FETCHED = 16 };
 static const uint64_t default_wait_ns = 1000000000;
 
 /* --- life ----------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@
  *    desc.wait_ns. Then they are -EAGAIN and have changed nothing, and rcu has told the worker that
  *    stalls by its name (rcu_config.stalled). In a transaction that one may be undone or go on.
  * So it is more by at most one change a thread, and a transaction is one: set_commit() gives up
- * what it took out, however much, and set_rollback() what it put in. set_gc() counts 32 elements of
+ * what it took out, however much, and set_rollback() what it put in. set_gc() counts 8 elements of
  * a set with ranges as one.
  *
  * Costs, n elements: lookup, add, delete, update O(1) for hash and O(log n) for ranges (expected
