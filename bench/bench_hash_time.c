@@ -160,11 +160,7 @@ static double beside_writer(const struct input *in, const struct peer *w, void *
 		rate[r] = (double)__atomic_load_n(&wr.changes, __ATOMIC_RELAXED) * 1e3 /
 			  (double)(bench_now() - start);
 		__atomic_store_n(&wr.stop, true, __ATOMIC_RELEASE);
-		if (w->one == lfht_one_quiet)
-			peer_lfht_end(); /* the writer waits for its readers before it ends */
 		pthread_join(t, NULL);
-		if (w->one == lfht_one_quiet)
-			peer_lfht_begin();
 	}
 	snprintf(row, sizeof(row), "%s, quiet", how);
 	double q = bench_runs(in->name, row, w->name, quiet, BENCH_RUNS, "ns");

@@ -16,8 +16,14 @@
 
 struct node {
 	struct cds_lfht_node node;
+	struct rcu_head head;
 	uint32_t key;
 };
+
+static void node_free(struct rcu_head *head)
+{
+	free(caa_container_of(head, struct node, head));
+}
 
 static int node_match(struct cds_lfht_node *n, const void *key)
 {
@@ -79,7 +85,7 @@ static void lfht_del(void *h, const uint32_t *key)
 {
 	struct node *n = lfht_find(h, key);
 	if (n && !cds_lfht_del(h, &n->node))
-		urcu_qsbr_defer_rcu(free, n);
+		urcu_qsbr_call_rcu(&n->head, node_free);
 	urcu_qsbr_quiescent_state();
 }
 
@@ -108,7 +114,6 @@ const struct peer peer_lfht = {"cds_lfht", lfht_make, lfht_drop,   lfht_add,   l
 void peer_lfht_begin(void)
 {
 	urcu_qsbr_register_thread();
-	urcu_qsbr_defer_register_thread();
 }
 
 void peer_lfht_quiet(void)
@@ -118,6 +123,5 @@ void peer_lfht_quiet(void)
 
 void peer_lfht_end(void)
 {
-	urcu_qsbr_defer_unregister_thread();
 	urcu_qsbr_unregister_thread();
 }
