@@ -323,8 +323,9 @@ static inline bool is_nearly_full(const struct hash_segment *seg, uint32_t free_
 {
 	if (ready)
 		return __builtin_popcount(free_slots) < 4;
-	return seg->kept * 20U < seg->n_buckets * SLOTS * 11U ? !free_slots
-							      : at_most_one(free_slots);
+	/* A told table is filled once, and has room. */
+	bool told = seg->piece && seg->kept * 20U < seg->n_buckets * SLOTS * 11U;
+	return told ? !free_slots : at_most_one(free_slots);
 }
 
 /* Writes a slot and shows it in these views; false: both buckets are full, or it is worn. */

@@ -15,9 +15,9 @@
  * The tag of a key of up to 4 bytes is the key; that of a longer one is 32 further bits of its
  * hash, and the key stands in the slot's cell. A key's home is one bucket of its segment; if that
  * is full, or nearly and its second choice is not, it lies there, and the home bucket has a bit
- * that says so: a miss looks at one line, unless that bit is set. (In a segment that is well filled
- * a slot is left over where it can be, which makes it rare that both are full in a table whose
- * elements come and go.)
+ * that says so: a miss looks at one line, unless that bit is set. (A slot is left over where it can
+ * be, which makes it rare that both are full in a table whose elements come and go; but not yet in
+ * a table that was told how many come.)
  *
  * A burst is hashed first, then the directory, the buckets and the cells are fetched in turn for
  * all keys. The hash is AES rounds or SipHash (hash_key.h) under the root's own secret.
