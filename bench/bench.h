@@ -68,6 +68,7 @@ void bench_growth(void);
 void bench_load(void);
 void bench_interval(void);
 void bench_interval_map(void);
+void bench_interval_expiry(void);
 void bench_concat(void);
 void bench_port(void);
 void bench_acl(const char *set); /* of classbench.h */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_interval_map: interval maps and sets with lifetimes, with keys of 4, 8 and 16 bytes: what
- * has an element behind each range.
+ * has an element behind each range. And what it takes to give back ranges and concatenated ranges
+ * whose time has come.
  *
  * Prefixes have random lengths; what would lie over another element is drawn again. Half of the
  * keys looked up are random, half lie in an element. Beside the IPv4 maps rte_fib, with the same
@@ -234,6 +235,78 @@ static void bench_map(const char *name, unsigned len, unsigned shortest, unsigne
 	}
 	set_free(s);
 	free(in.r);
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------ */
+
+enum { DUE = 1000, ROUNDS = 5, STEPS_MOST = 1001 };
+
+static const uint64_t ms = 1000000;
+
+/* n ranges apart from each other, of one field or, with ports, two, that end DUE each ms. */
+static struct set *load_expiring(unsigned fields, unsigned len, size_t n)
+{
+	struct set_desc d = {.n_fields = (uint8_t)fields,
+			     .field_len = {(uint8_t)len, fields > 1 ? 2 : 0},
+			     .interval = true,
+			     .timeout = true};
+	struct set *s;
+
+	if (set_new(&d, &s))
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		uint8_t lo[KEY_MOST + 2] = {0}, hi[KEY_MOST + 2];
+		struct set_item item = {
+			.lo = lo, .hi = hi, .timeout_ns = 1000 * ms + (i + 1) * ms / DUE};
+
+		memset(hi, 0xff, sizeof(hi));
+		be32_store(lo, (uint32_t)i * 0x9e3779b1 & ~15U); /* scattered */
+		be32_store(hi, be32_load(lo) | 7);
+		if (set_add(s, &item, SET_ADD_EXCL, 0, NULL))
+			abort();
+	}
+	return s;
+}
+
+/* A step each ms takes what ended within it. */
+static void expiry(const char *name, const char *what, unsigned fields, unsigned len, size_t n)
+{
+	double least[STEPS_MOST], work[ROUNDS], longest[ROUNDS];
+	size_t steps = n / DUE;
+
+	for (size_t i = 0; i < steps; i++)
+		least[i] = 1e18;
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		struct set *s = load_expiring(fields, len, n);
+
+		work[r] = longest[r] = 0;
+		for (size_t i = 0; i < steps; i++) {
+			uint64_t start = bench_now();
+			if (set_gc(s, (1001 + i) * ms, 2 * DUE) != DUE)
+				abort();
+			double us = (double)(bench_now() - start) / 1e3;
+			least[i] = MIN(least[i], us);
+			longest[r] = MAX(longest[r], us);
+			work[r] += us * 1e3 / (double)n;
+		}
+		set_free(s);
+	}
+	bench_runs(name, "expiry, an element", "tamis", work, ROUNDS, "ns");
+	bench_runs(name, "expiry, longest step of a run", "tamis", longest, ROUNDS, "us");
+	bench_row(name, "expiry, a step, median", "tamis", bench_quantile(least, steps, 0.5), "us");
+	double most = bench_quantile(least, steps, 1);
+	bench_row(name, "the same, each step's least of 5", "tamis", most, "us");
+	bench_target(what, most / 1e3, 1, "ms");
+}
+
+void bench_interval_expiry(void)
+{
+	expiry("ranges, ipv4, 1000K due", "expiry of 1M ranges due in one second: a step", 1, 4,
+	       1000000);
+	expiry("ranges, ipv6, 100K due", "expiry of 100K IPv6 ranges due, 1,000 a step", 1, 16,
+	       100000);
+	expiry("concat, 100K due", "expiry of 100K concatenated ranges due, 1,000 a step", 2, 4,
+	       100000);
 }
 
 void bench_interval_map(void)

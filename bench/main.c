@@ -23,15 +23,25 @@ static const struct noun {
 	const char *group, *name;
 	void (*run)(void);
 } nouns[] = {
-	{"sets", "hash", bench_hash},	       {"sets", "writer", bench_writer},
-	{"sets", "expiry", bench_expiry},      {"sets", "replace", bench_replace},
-	{"sets", "growth", bench_growth},      {"sets", "load", bench_load},
-	{"sets", "interval", bench_interval},  {"sets", "interval_map", bench_interval_map},
-	{"sets", "concat", bench_concat},      {"sets", "port", bench_port},
-	{"eval", "linear", bench_eval_linear}, {"eval", "few", bench_eval_few},
-	{"eval", "names", bench_eval_names},   {"eval", "change", bench_eval_change},
-	{"acl", "context", bench_context},     {"acl", "overlap", bench_overlap},
-	{"acl", "six", bench_acl_six},	       {"acl", "million", bench_acl_million},
+	{"sets", "hash", bench_hash},
+	{"sets", "writer", bench_writer},
+	{"sets", "expiry", bench_expiry},
+	{"sets", "replace", bench_replace},
+	{"sets", "growth", bench_growth},
+	{"sets", "load", bench_load},
+	{"sets", "interval", bench_interval},
+	{"sets", "interval_map", bench_interval_map},
+	{"sets", "interval_expiry", bench_interval_expiry},
+	{"sets", "concat", bench_concat},
+	{"sets", "port", bench_port},
+	{"eval", "linear", bench_eval_linear},
+	{"eval", "few", bench_eval_few},
+	{"eval", "names", bench_eval_names},
+	{"eval", "change", bench_eval_change},
+	{"acl", "context", bench_context},
+	{"acl", "overlap", bench_overlap},
+	{"acl", "six", bench_acl_six},
+	{"acl", "million", bench_acl_million},
 };
 
 /* Of group "acl": sets of classbench.h. */

@@ -62,8 +62,8 @@ struct elem_keys {
 
 /* The elements whose time will come, soonest first: see expiry.c. */
 struct expiry {
-	struct expiry_slot *slots;
-	uint32_t n, cap;
+	struct expiry_slot **parts;
+	uint32_t n, n_parts;
 };
 
 struct interval_forest;

@@ -481,6 +481,42 @@ static void many(void **state)
 	}
 }
 
+/* Thousands of lifetimes, some of them changed or ended early, in no order: each ends in its time.
+ */
+static void many_lifetimes(void **state)
+{
+	enum { N = 20000, TIMES = 50 };
+	static unsigned end[N]; /* 0: it is gone */
+	struct set *s = make(ipv4_ranges(false));
+	uint64_t random = 5;
+
+	for (uint32_t i = 0; i < 2 * N; i++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		uint32_t k = i < N ? i : (uint32_t)(random >> 40) % N;
+
+		if (i >= N && i % 3 == 0 && end[k]) {
+			assert_int_equal(set_delete(s, RANGE(k * 4, k * 4 + 2), 0), 0);
+			end[k] = 0;
+			continue;
+		}
+		end[k] = 1 + (unsigned)(random >> 33) % TIMES;
+		assert_int_equal(add(s, RANGE(k * 4, k * 4 + 2, .timeout_ns = end[k] * S), 0), 0);
+	}
+	for (unsigned t = 1; t <= TIMES; t++) {
+		unsigned due = 0, freed = 0, n;
+
+		for (uint32_t k = 0; k < N; k++)
+			due += end[k] == t;
+		assert_int_equal(set_next_due(s), t * S);
+		while ((n = set_gc(s, t * S, 7)))
+			freed += n;
+		assert_int_equal(freed, due);
+	}
+	assert_int_equal(set_count(s, 0), 0);
+	assert_int_equal(set_next_due(s), UINT64_MAX);
+	set_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,7 +525,7 @@ int main(void)
 		cmocka_unit_test(merging),	cmocka_unit_test(merging_lifetimes),
 		cmocka_unit_test(lifetimes),	cmocka_unit_test(packet_path),
 		cmocka_unit_test(concat_order), cmocka_unit_test(transactions),
-		cmocka_unit_test(many),
+		cmocka_unit_test(many),		cmocka_unit_test(many_lifetimes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
