@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * expiry: a 4-ary heap of elements by the time that they end.
+ * expiry: an 8-ary heap of elements by the time that they end.
  *
  * A slot's `due` is never later than its element's expiry. A refresh, which moves the expiry away,
  * leaves the slot alone: it is put right when it comes to the top. So a refresh from the packet
@@ -8,8 +8,9 @@
  *
  * The slots stand in parts, each as long as all before it, so that none ever moves: no change waits
  * for an array to be copied, nor pays for pages that were given another address (a virtual machine
- * without nested paging takes some us for each). The four slots below one are one cache line.
- * Parts never go while the set lives: an element that was taken out can always come back.
+ * without nested paging takes some us for each). The eight slots below one are two whole cache
+ * lines: eight, as each level that a slot moves is one more record that learns its place. Parts
+ * never go while the set lives: an element that was taken out can always come back.
  */
 #include "set/set_internal.h"
 
@@ -19,9 +20,10 @@ struct expiry_slot {
 };
 
 /* PARTS: as many as EXPIRY_NONE places need. */
-enum { FIRST_LOG = 4, FIRST = 1 << FIRST_LOG, PARTS = 32 - FIRST_LOG + 1, LEAD = 3, LINE = 64 };
+enum { FIRST_LOG = 4, FIRST = 1 << FIRST_LOG, PARTS = 32 - FIRST_LOG + 1 };
+enum { WAYS = 8, LEAD = WAYS - 1, LINES = 128 };
 
-_Static_assert(4 * sizeof(struct expiry_slot) == LINE, "the slots below one are a line");
+_Static_assert(WAYS * sizeof(struct expiry_slot) == LINES, "the slots below one are two lines");
 
 /* Places of the parts before one. */
 static inline uint32_t part_begin(unsigned part)
@@ -34,7 +36,7 @@ static inline uint32_t part_places(unsigned part)
 	return part ? part_begin(part) : FIRST;
 }
 
-/* Slot i has place i + LEAD, so that those below it begin a line. */
+/* Slot i has place i + LEAD, so that those below it begin lines. */
 static inline struct expiry_slot *slot_at(const struct expiry *x, uint32_t i)
 {
 	uint32_t place = i + LEAD;
@@ -50,7 +52,7 @@ int expiry_reserve(struct expiry *x, uint32_t more)
 		return -ENOMEM;
 	while (x->n_parts < PARTS && part_begin(x->n_parts) < x->n + more + LEAD) {
 		size_t bytes = part_places(x->n_parts) * sizeof(struct expiry_slot);
-		struct expiry_slot *part = aligned_alloc(LINE, bytes);
+		struct expiry_slot *part = aligned_alloc(LINES, bytes);
 		if (!part)
 			return -ENOMEM;
 		x->parts[x->n_parts++] = part;
@@ -67,7 +69,7 @@ static void put(struct expiry *x, uint32_t i, struct expiry_slot slot)
 static void sift_up(struct expiry *x, uint32_t i, struct expiry_slot slot)
 {
 	while (i) {
-		uint32_t up = (i - 1) / 4;
+		uint32_t up = (i - 1) / WAYS;
 		struct expiry_slot above = *slot_at(x, up);
 		if (above.due <= slot.due)
 			break;
@@ -80,11 +82,11 @@ static void sift_up(struct expiry *x, uint32_t i, struct expiry_slot slot)
 static void sift_down(struct expiry *x, uint32_t i, struct expiry_slot slot)
 {
 	for (;;) {
-		uint64_t first = (uint64_t)i * 4 + 1;
+		uint64_t first = (uint64_t)i * WAYS + 1;
 		if (first >= x->n)
 			break;
 		const struct expiry_slot *below = slot_at(x, (uint32_t)first);
-		uint32_t n = (uint32_t)MIN(x->n - first, 4), least = 0;
+		uint32_t n = (uint32_t)MIN(x->n - first, WAYS), least = 0;
 		for (uint32_t k = 1; k < n; k++)
 			if (below[k].due < below[least].due)
 				least = k;
@@ -110,7 +112,7 @@ void expiry_remove(struct expiry *x, struct set_elem *e)
 	e->expiry_pos = EXPIRY_NONE;
 	if (i == x->n)
 		return;
-	if (i && slot_at(x, (i - 1) / 4)->due > last.due)
+	if (i && slot_at(x, (i - 1) / WAYS)->due > last.due)
 		sift_up(x, i, last);
 	else
 		sift_down(x, i, last);
@@ -149,8 +151,8 @@ static uint64_t count_below(const struct expiry *x, uint64_t i, uint64_t now)
 	if (slot->due > now)
 		return 0;
 	uint64_t n = slot->e->expires <= now;
-	for (unsigned k = 1; k <= 4; k++)
-		n += count_below(x, i * 4 + k, now);
+	for (unsigned k = 1; k <= WAYS; k++)
+		n += count_below(x, i * WAYS + k, now);
 	return n;
 }
 
