@@ -526,7 +526,7 @@ void hash_table_fetch(const struct hash_table *t, const uint8_t *key)
 	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
 	uint64_t at = t->ops->place(&root->key, key, t->key_len).at, entry = entry_load(root, at);
 
-	__builtin_prefetch(entry_segment(entry), 1);
+	__builtin_prefetch(&entry_segment(entry)->lock, 1);
 	fetch_buckets(entry, at);
 }
 
