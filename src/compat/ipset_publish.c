@@ -40,8 +40,8 @@ struct publish {
 	struct change_elem batch[BATCH];
 	struct change_box boxes[BATCH];
 	size_t n_batch;
-	struct strbuf type; /* "ipv4_addr . mark" */
-	bool interval, timed;
+	struct strbuf type;	      /* "ipv4_addr . mark" */
+	bool interval, timed, bridge; /* bridge: an element is of a bridge port */
 	VEC(struct item) items;
 	VEC(struct item) exceptions;
 	VEC(struct change_box) holes;
@@ -107,20 +107,16 @@ static bool body_interval(const struct ipset_body *b)
 	       (b->type->kind == IPSET_BITMAP && b->type->dims[1] == DIM_MAC);
 }
 
-/* What no set of nft can hold. */
-static int body_check(struct publish *p, const struct ipset_body *b)
+/* Why no set of nft can hold this; NULL: one can. */
+static const char *body_unfit(const struct ipset_body *b)
 {
 	uint32_t holes = ~b->mark_mask;
 
 	if (b->holes)
-		return publish_fail(p, "set %s: a bitmask with holes, which no set of nft can have",
-				    p->set->name);
+		return "a bitmask with holes, which no set of nft can have";
 	if (holes & (holes + 1))
-		return publish_fail(p,
-				    "set %s: markmask 0x%08x has holes, which no set of nft can "
-				    "have",
-				    p->set->name, b->mark_mask);
-	return 0;
+		return "a markmask with holes, which no set of nft can have";
+	return NULL;
 }
 
 /* Both corners of an element as keys of the nft set. */
@@ -331,8 +327,7 @@ static int item_check(struct publish *p, const struct item *it)
 {
 	const uint8_t *record = ipset_store_record(&it->body->store, it->id);
 
-	if (record[it->body->key_len - 1])
-		return publish_fail(p, "set %s: physdev: is not known here", p->set->name);
+	p->bridge |= record[it->body->key_len - 1];
 	p->interval |= record[it->body->key_len] & ELEM_WILDCARD;
 	return 0;
 }
@@ -387,23 +382,25 @@ static int items_add(struct publish *p)
 	return err ? err : batch_add(p);
 }
 
-/* Type and flags of a list are those of its members. *fits: they go together. */
-static int list_look(struct publish *p, bool *fits)
+/* Type and flags of a list are those of its members. *unfit: why they do not go together. */
+static int list_look(struct publish *p, const char **unfit)
 {
 	const struct ipset_members *members = &p->set->body->members;
 	struct strbuf type = STRBUF_INIT;
 	int err = 0;
 
-	*fits = members->n;
-	for (size_t i = 0; !err && *fits && i < members->n; i++) {
+	if (!members->n)
+		*unfit = "it has no members";
+	for (size_t i = 0; !err && !*unfit && i < members->n; i++) {
 		const struct ipset_body *b = members->items[i].set->body;
 
-		err = body_check(p, b);
+		*unfit = body_unfit(b);
 		strbuf_truncate(&type, 0);
 		type_print(b, &type);
 		if (!i)
 			type_print(b, &p->type);
-		*fits = strcmp(strbuf_str(&type), strbuf_str(&p->type)) == 0;
+		if (!*unfit && strcmp(strbuf_str(&type), strbuf_str(&p->type)) != 0)
+			*unfit = "its members are not of one type";
 		p->interval |= body_interval(b);
 		p->timed |= !!(b->given & OPT(TIMEOUT));
 		if (!err && ipset_type_has(b->type, DIM_IFACE))
@@ -520,37 +517,31 @@ static int set_put(struct publish *p)
 static int set_publish(struct publish *p)
 {
 	const struct ipset_body *b = p->set->body;
-	bool fits = true;
-	int err;
+	const char *unfit;
+	int err = 0;
 
 	p->items.n = p->exceptions.n = p->holes.n = p->n_batch = 0;
 	p->replacing = false;
 	strbuf_truncate(&p->type, 0);
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);
-	if (!change_takes_name(p->set->name)) {
-		strbuf_printf(p->messages,
-			      "%s: set '%s' is left out: nft takes no such name, rules cannot use "
-			      "it\n",
-			      prefix_of(p->set), p->set->name);
-		return 0;
-	}
-	err = body_check(p, b);
-	if (!err && b->type->kind == IPSET_LIST) {
-		err = list_look(p, &fits);
-	} else if (!err) {
+	p->bridge = false;
+	unfit = change_takes_name(p->set->name) ? body_unfit(b)
+						: "nft takes no such name, rules cannot use it";
+	if (!unfit && b->type->kind == IPSET_LIST) {
+		err = list_look(p, &unfit);
+	} else if (!unfit) {
 		type_print(b, &p->type);
 		if (ipset_type_has(b->type, DIM_IFACE))
 			err = items_each(p, b, 0, item_check);
 	}
-	if (!err && !fits) {
-		strbuf_printf(p->messages, "%s: list %s is left out: %s\n", prefix_of(p->set),
-			      p->set->name,
-			      b->members.n ? "its members are not of one type"
-					   : "it has no members");
-		return is_published(p) ? set_replace(p, false) : 0;
-	}
-	return err ? err : set_put(p);
+	if (p->bridge)
+		unfit = "physdev: is not known here";
+	if (err || !unfit)
+		return err ? err : set_put(p);
+	strbuf_printf(p->messages, "%s: %s '%s' is left out: %s\n", prefix_of(p->set),
+		      b->type->kind == IPSET_LIST ? "list" : "set", p->set->name, unfit);
+	return is_published(p) ? set_replace(p, false) : 0;
 }
 
 int ipset_publish(struct ipset *s, struct tamis *t, uint64_t now, struct strbuf *messages)

@@ -670,8 +670,9 @@ static void test_again(void **state)
 		"create b hash:ip\nadd b 10.0.0.7\ncreate a hash:net\nadd a 10.0.0.0/8\n",
 		"set a: it is of another kind than before, and rules use it");
 	refused(t, 20 * second,
-		"create b hash:ip\nadd b 10.0.0.7\ncreate x hash:ip bitmask 255.0.255.0\n",
-		"set x: a bitmask with holes");
+		"create b hash:ip\nadd b 10.0.0.7\ncreate x hash:net timeout 100\n"
+		"add x 192.0.2.0/24\nadd x 192.0.2.7 nomatch timeout 5\n",
+		"set x: an exception with nomatch");
 	/* Of another kind, where no rule asks. */
 	publish(t, 20 * second, "create b hash:net\nadd b 10.7.0.0/16\n");
 	has(t, 20 * second, "10.7.0.0/16", true);
