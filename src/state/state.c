@@ -224,7 +224,7 @@ uint64_t state_eval(struct state *st, uint64_t mask, const uint32_t *len, const 
 
 int state_eval_conn(struct state *st, uint32_t len, uint64_t now, const struct state_conn *conn)
 {
-	int r = 0;
+	int r;
 
 	if (st->kind != STATE_CONNLIMIT)
 		return state_pass(st, len, now);

@@ -18,7 +18,8 @@
  *
  * Units: bytes, packets, ns. Time is an argument. One thread at a time for one state, but for
  * state_eval_shared(), and state_eval_conn() of a connlimit.
- * Cost: a few ns a packet; connlimit O(1) expected plus a bounded look at old connections.
+ * Cost: a few ns a packet; connlimit O(log n) expected, 64 steps at most, plus a bounded look at
+ * old connections.
  */
 #ifndef TAMIS_STATE_STATE_H
 #define TAMIS_STATE_STATE_H
