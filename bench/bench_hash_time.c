@@ -791,13 +791,15 @@ void bench_replace(void)
 
 void bench_growth(void)
 {
-	struct input in = input_make(million, 1000000);
+	struct input in = input_make("64K", 65536);
 
 	bench_pin(1);
-	growth(&in, &ours, true);
 	peer_lfht_begin();
 	growth(&in, &peer_lfht, false);
 	peer_lfht_end();
+	input_free(&in);
+	in = input_make(million, 1000000);
+	growth(&in, &ours, true);
 	input_free(&in);
 	in = input_make("10M", 10000000);
 	growth(&in, &ours, true);
