@@ -15,7 +15,8 @@ struct model_elem {
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
 	uint32_t data;
 	uint64_t timeout, expires;
-	bool catchall;
+	const char *state; /* the template it was made of */
+	bool catchall, comment;
 };
 
 struct model {
@@ -45,6 +46,10 @@ static inline bool model_holds(const struct model *m, const uint8_t *lo, const u
 
 static inline void model_drop(struct model *m, unsigned i)
 {
+	if (!m->desc.interval) { /* their order says nothing */
+		m->e[i] = m->e[--m->n];
+		return;
+	}
 	memmove(&m->e[i], &m->e[i + 1], (--m->n - i) * sizeof(m->e[0]));
 }
 
@@ -59,20 +64,24 @@ static inline void model_expire(struct model *m, uint64_t now)
 
 static inline int model_find(const struct model *m, const uint8_t *lo, const uint8_t *hi)
 {
-	for (unsigned i = 0; i < m->n; i++)
-		if (lo ? !m->e[i].catchall && !memcmp(m->e[i].lo, lo, m->len) &&
-				    !memcmp(m->e[i].hi, hi, m->len)
-		       : m->e[i].catchall)
+	uint8_t last = lo ? lo[m->len - 1] : 0;
+
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct model_elem *e = &m->e[i];
+		if (lo ? e->lo[m->len - 1] == last && !e->catchall && !memcmp(e->lo, lo, m->len) &&
+				    !memcmp(e->hi, hi, m->len)
+		       : e->catchall)
 			return (int)i;
+	}
 	return -1;
 }
 
 /* Time was brought up to now by model_expire(). */
 static inline int model_match(const struct model *m, const uint8_t *key)
 {
-	int best = -1;
+	int best = m->desc.interval ? -1 : model_find(m, key, key);
 
-	for (unsigned i = 0; i < m->n; i++) {
+	for (unsigned i = 0; m->desc.interval && i < m->n; i++) {
 		const struct model_elem *e = &m->e[i], *b = best < 0 ? NULL : &m->e[best];
 		if (e->catchall || !model_holds(m, e->lo, e->hi, key))
 			continue;
@@ -146,7 +155,9 @@ static inline int model_add(struct model *m, const struct set_item *item, unsign
 	struct model_elem e = {.data = data,
 			       .timeout = timeout,
 			       .expires = left ? now + left : UINT64_MAX,
-			       .catchall = !lo};
+			       .state = item->template ? item->template : m->desc.ext_ctx,
+			       .catchall = !lo,
+			       .comment = item->comment};
 	if (lo) {
 		memcpy(e.lo, lo, m->len);
 		memcpy(e.hi, hi, m->len);

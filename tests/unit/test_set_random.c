@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every kind of set against the naive reference of set_model.h, under seeded random operations:
- * some ten thousand a kind, or as many as TAMIS_SOAK says. TAMIS_SEED gives other ones.
+ * some ten thousand a run, or as many as TAMIS_SOAK says. TAMIS_SEED gives other ones. At the end
+ * it says how many there were of each kind.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -87,7 +90,14 @@ struct run {
 	unsigned exts; /* states alive */
 	bool with_ext;
 	unsigned check_each; /* steps */
+	unsigned fill;	     /* elements to begin with, and after a flush */
 };
+
+/* Of each kind, enum set_kind. */
+static struct {
+	uint64_t changes, lookups, runs;
+	unsigned most; /* elements at a time */
+} done[4];
 
 static void count_data(void *ctx, const void *data, int delta)
 {
@@ -128,7 +138,10 @@ static void check_lookup(struct run *r)
 		random_key(&r->m->desc, r->spread, keys[i]);
 		now[i] = r->now;
 	}
+	for (unsigned i = 0; r->fill && r->m->n && i < 64; i += 2) /* of those that are there */
+		memcpy(keys[i], r->m->e[rnd(r->m->n)].lo, r->m->len);
 	uint64_t found = set_lookup(r->s, keys, SET_KEY_MAX, mask, now, hit);
+	done[set_kind_of(r->s)].lookups += (unsigned)__builtin_popcountll(mask);
 	for (unsigned i = 0; i < 64; i++) {
 		int want = mask >> i & 1 ? model_match(r->m, keys[i]) : -1;
 		assert_int_equal(found >> i & 1, want >= 0);
@@ -148,6 +161,12 @@ static void check_lookup(struct run *r)
 				 e->expires == UINT64_MAX ? 0 : e->expires - r->now);
 		if (r->m->desc.data_len)
 			assert_memory_equal(v.data, &e->data, sizeof(e->data));
+		if (model_merges(r->m)) /* pieces begin anew */
+			continue;
+		assert_int_equal(v.comment != NULL, e->comment);
+		assert_int_equal(v.ext != NULL, e->state != NULL);
+		if (e->state)
+			assert_string_equal(v.ext, e->state);
 	}
 }
 
@@ -301,6 +320,20 @@ static void transact(struct run *r)
 	}
 }
 
+/* Many elements at once, as a list is loaded. */
+static void fill(struct run *r)
+{
+	for (unsigned i = 0; i < r->fill; i++) {
+		uint8_t key[SET_KEY_MAX];
+		uint32_t data = rnd(4);
+		struct set_item item = {.lo = key, .data = r->m->desc.data_len ? &data : NULL};
+		random_key(&r->m->desc, r->spread, key);
+		assert_int_equal(set_add(r->s, &item, 0, r->now, NULL),
+				 model_add(r->m, &item, 0, r->now));
+		done[set_kind_of(r->s)].changes++;
+	}
+}
+
 static void step(struct run *r)
 {
 	uint8_t lo[SET_KEY_MAX], hi[SET_KEY_MAX];
@@ -314,7 +347,12 @@ static void step(struct run *r)
 		memcpy(lo, e->lo, r->m->len);
 		memcpy(hi, e->hi, r->m->len);
 	}
-	switch (rnd(20)) {
+	unsigned what = rnd(20);
+	done[set_kind_of(r->s)].changes += what < 2 || what > 4;
+	done[set_kind_of(r->s)].most = MAX(done[set_kind_of(r->s)].most, r->m->n);
+	if (r->fill && r->m->n > MODEL_MAX - 16)
+		what = 8;
+	switch (what) {
 	case 0:
 		transact(r);
 		break;
@@ -323,6 +361,7 @@ static void step(struct run *r)
 			break;
 		assert_int_equal(set_flush(r->s, r->now), 0);
 		r->m->n = 0;
+		fill(r);
 		break;
 	case 2:
 	case 3:
@@ -361,8 +400,8 @@ static void step(struct run *r)
 		check_all(r);
 }
 
-static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps,
-		unsigned check_each)
+static void run_filled(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps,
+		       unsigned check_each, unsigned filled)
 {
 	const char *soak = getenv("TAMIS_SOAK"), *first = getenv("TAMIS_SEED");
 	uint64_t from = first ? strtoull(first, NULL, 10) : 1;
@@ -370,8 +409,11 @@ static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned ste
 	if (soak)
 		steps = (unsigned)(strtoul(soak, NULL, 10) / 3 + 1);
 	for (uint64_t seed = from; seed < from + 3; seed++) {
-		struct run r = {
-			.now = 1000, .spread = spread, .width = width, .check_each = check_each};
+		struct run r = {.now = 1000,
+				.spread = spread,
+				.width = width,
+				.check_each = check_each,
+				.fill = filled};
 		rng = seed * 0x9e3779b97f4a7c15;
 		r.with_ext = seed == from + 1;
 		d.ext_ctx = r.with_ext ? "x" : NULL;
@@ -386,8 +428,10 @@ static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned ste
 		r.m->desc = d;
 		r.m->len = model_key_len(&d);
 		assert_int_equal(set_new(&d, &r.s), 0);
+		fill(&r);
 		for (unsigned i = 0; i < steps; i++)
 			step(&r);
+		done[set_kind_of(r.s)].runs++;
 		set_free(r.s);
 		assert_int_equal(r.exts, 0);
 		for (unsigned i = 0; i < 4; i++)
@@ -395,6 +439,12 @@ static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned ste
 		free(r.m);
 		free(r.saved);
 	}
+}
+
+static void run(struct set_desc d, uint32_t spread, uint32_t width, unsigned steps,
+		unsigned check_each)
+{
+	run_filled(d, spread, width, steps, check_each, 0);
 }
 
 enum { STEPS = 6000 };
@@ -527,6 +577,27 @@ static void large(void **state)
 	    65000, 1, 20000, 40);
 }
 
+/* Exact keys of many segments, which split, merge and get columns while they are changed. */
+static void large_hash(void **state)
+{
+	static const uint8_t lens[] = {4, 16, 36};
+
+	for (unsigned l = 0; l < ARRAY_SIZE(lens); l++)
+		for (unsigned map = 0; map < 2; map++) {
+			struct set_desc d = {.n_fields = 1,
+					     .field_len = {lens[l]},
+					     .data_len = map ? 4 : 0,
+					     .dynamic = true,
+					     .size = map ? 3900 : 0};
+			shift = map ? 8 : 0;
+			run_filled(d, 60000, 1, 6000, 40, 3000);
+			d.timeout = true;
+			d.timeout_ns = map ? 100000 : 0;
+			run_filled(d, 6000, 1, 4000, 40, 3000);
+		}
+	shift = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,7 +605,16 @@ int main(void)
 		cmocka_unit_test(bitmap),	cmocka_unit_test(interval),
 		cmocka_unit_test(interval_map), cmocka_unit_test(auto_merge),
 		cmocka_unit_test(concat),	cmocka_unit_test(forest),
-		cmocka_unit_test(large),
+		cmocka_unit_test(large),	cmocka_unit_test(large_hash),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+#define SAY(kind, text)                                                                            \
+	printf("# %s: %" PRIu64 " changes and %" PRIu64 " lookups in %" PRIu64                     \
+	       " runs, up to %u elements\n",                                                       \
+	       text, done[SET_##kind].changes, done[SET_##kind].lookups, done[SET_##kind].runs,    \
+	       done[SET_##kind].most);
+	SET_KINDS(SAY)
+#undef SAY
+	return failed;
 }
