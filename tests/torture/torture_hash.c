@@ -9,7 +9,9 @@
  * see the one or the other, never a mixture. Meanwhile the control thread grows and shrinks the
  * set, flushes and fills it again in a transaction, rolls back, lets elements expire, while workers
  * add and delete keys of their own from the packet path, in open transactions too. What a worker
- * has put in (BAN) or taken out stays so, whatever becomes of the transactions meanwhile.
+ * has put in (BAN) or taken out stays so, whatever becomes of the transactions meanwhile. Keys are
+ *of one and two bytes too, elements have states and comments, and the hash goes wrong while all
+ *that goes on: a table whose places are weak under its first secret gets another one.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +22,9 @@
 #include <cmocka.h>
 
 #include "rcu/rcu.h"
-#include "set/set.h"
+#include "set/hash_table_internal.h"
+#include "set/set_internal.h"
+#include "weak_hash.h"
 
 enum {
 	READERS = 2,
@@ -47,10 +51,14 @@ struct world {
 	struct rcu *rcu;
 	unsigned len; /* of a key */
 	bool map, stop;
-	bool ready; /* packets take what set_provide() has made */
+	bool states;			  /* and comments */
+	bool weak;			  /* its first secret is, see weak_hash.h */
+	uint32_t stay, group, churn, own; /* keys of each sort; own: of an updater */
+	bool ready;			  /* packets take what set_provide() has made */
 	uint64_t now;
 	uint32_t updaters;
 	uint64_t lost, mixed, wrong, bursts;
+	int64_t alive; /* states */
 };
 
 static uint64_t clock_now(void *ctx)
@@ -60,8 +68,20 @@ static uint64_t clock_now(void *ctx)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
+/* Keys of one or two bytes: all sorts one after the other. */
+static uint32_t narrow(const struct world *a, uint32_t n)
+{
+	uint32_t sort = (n >> 28) - 1, i = n & 0xfffff, who = n >> 26 & 1 ? UPDATERS : n >> 20 & 15;
+	const uint32_t first[] = {0, a->stay, a->stay + a->group, a->stay + 2 * a->group,
+				  a->stay + 2 * a->group + a->churn + who * a->own};
+
+	return first[sort] + i;
+}
+
 static void key_of(const struct world *a, uint32_t n, uint8_t *key)
 {
+	if (a->len <= 2)
+		n = narrow(a, n);
 	for (unsigned i = 0; i < a->len; i++)
 		key[i] = (uint8_t)(n >> 8 * (i & 3)) ^ (uint8_t)(i / 4 * 37);
 }
@@ -71,6 +91,8 @@ static int change(struct world *a, bool add, uint32_t n, uint64_t timeout)
 	uint8_t key[SET_KEY_MAX];
 	struct set_item item = {.lo = key, .data = a->map ? &n : NULL, .timeout_ns = timeout};
 
+	if (a->states && n % 3 == 0)
+		item.comment = "a third";
 	key_of(a, n, key);
 	if (a->ready && set_wants(a->s)) {
 		int err = set_provide(a->s);
@@ -78,6 +100,58 @@ static int change(struct world *a, bool add, uint32_t n, uint64_t timeout)
 	}
 	return add ? set_add(a->s, &item, 0, a->now, NULL) : set_delete(a->s, &item, a->now);
 }
+
+/* --- states --------------------------------------------------------------------------------- */
+
+enum { ALIVE = 0x11223344, DEAD = 0x55667788 };
+
+struct state {
+	struct world *a;
+	uint64_t count;
+	uint32_t mark;
+};
+
+static size_t state_size(const void *template)
+{
+	return sizeof(struct state);
+}
+
+static int state_init(void *ext, const void *template, uint64_t now)
+{
+	struct world *a = (struct world *)template;
+
+	*(struct state *)ext = (struct state){a, 0, ALIVE};
+	__atomic_fetch_add(&a->alive, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void state_fini(void *ext)
+{
+	struct state *x = ext;
+
+	x->mark = DEAD;
+	__atomic_fetch_sub(&x->a->alive, 1, __ATOMIC_RELAXED);
+}
+
+/* As a counter does; false if it is none of a living element. */
+static bool state_count(struct state *x)
+{
+	if (!x || __atomic_load_n(&x->mark, __ATOMIC_RELAXED) != ALIVE)
+		return false;
+	__atomic_fetch_add(&x->count, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* An alarm by hand: with readers, packets and perhaps a transaction in the midst of it. */
+static void reseed(const struct world *a)
+{
+	struct hash_table *t = a->s->store.table;
+
+	if (a->weak)
+		assert_int_equal(hash_table_rebuild(t, t->root), 0);
+}
+
+/* --- the fight ------------------------------------------------------------------------------ */
 
 static uint64_t burst(struct world *a, uint32_t first, uint32_t second)
 {
@@ -87,7 +161,7 @@ static uint64_t burst(struct world *a, uint32_t first, uint32_t second)
 	uint32_t n[64], data;
 
 	for (uint32_t i = 0; i < 64; i++) {
-		n[i] = i < GROUP ? first + i : second + i - GROUP;
+		n[i] = i < 32 ? first + i : second + i - 32;
 		key_of(a, n[i], keys[i]);
 		now[i] = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
 	}
@@ -98,6 +172,9 @@ static uint64_t burst(struct world *a, uint32_t first, uint32_t second)
 			if (data != n[i])
 				__atomic_fetch_add(&a->wrong, 1, __ATOMIC_RELAXED);
 		}
+	for (uint32_t i = 0; a->states && i < 64; i++)
+		if (found >> i & 1 && !state_count(set_elem_ext(a->s, hit[i])))
+			__atomic_fetch_add(&a->wrong, 1, __ATOMIC_RELAXED);
 	return found;
 }
 
@@ -110,10 +187,11 @@ static void *reader(void *arg)
 	if (rcu_register(a->rcu, "reader", &w))
 		abort();
 	while (!__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE)) {
-		uint32_t at = AT_STAY + (uint32_t)(n * 61 % (STAY - 64));
-		if (burst(a, at, at + GROUP) != ~0ULL)
+		uint32_t at = AT_STAY + (uint32_t)(n * 61 % (a->stay - 64));
+		if (burst(a, at, at + 32) != ~0ULL)
 			__atomic_fetch_add(&a->lost, 1, __ATOMIC_RELAXED);
-		uint64_t found = burst(a, AT_ODD, AT_EVEN);
+		uint32_t part = (uint32_t)(n * 37 % (a->group - 31));
+		uint64_t found = burst(a, AT_ODD + part, AT_EVEN + a->group - 32 - part);
 		if (found != 0xffffffffULL && found != 0xffffffffULL << 32)
 			__atomic_fetch_add(&a->mixed, 1, __ATOMIC_RELAXED);
 		rcu_quiescent(w);
@@ -134,7 +212,7 @@ static void *updater(void *arg)
 
 	if (rcu_register(a->rcu, "updater", &w))
 		abort();
-	for (uint32_t i = 0; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i = (i + 1) % 3000) {
+	for (uint32_t i = 0; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); i = (i + 1) % a->own) {
 		uint32_t n = i % 3 ? base + i : AT_UPDATER + (1U << 26) + i; /* some are of both */
 		struct set_item item = {.lo = key, .data = a->map ? &n : NULL};
 		uint64_t now = __atomic_load_n(&a->now, __ATOMIC_RELAXED);
@@ -160,7 +238,9 @@ static void end_transaction(struct set *s, bool commit)
 static void swap_groups(struct world *a, bool odd, bool commit)
 {
 	assert_int_equal(set_begin(a->s), 0);
-	for (uint32_t i = 0; i < GROUP; i++) {
+	for (uint32_t i = 0; i < a->group; i++) {
+		if (i == a->group / 2)
+			reseed(a);
 		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
 		assert_int_equal(change(a, false, (odd ? AT_EVEN : AT_ODD) + i, 0), 0);
 	}
@@ -171,22 +251,22 @@ static void refill(struct world *a, bool odd, bool commit)
 {
 	assert_int_equal(set_begin(a->s), 0);
 	assert_int_equal(set_flush(a->s, a->now), 0);
-	for (uint32_t i = 0; i < STAY; i++)
+	for (uint32_t i = 0; i < a->stay; i++)
 		assert_int_equal(change(a, true, AT_STAY + i, SET_NEVER), 0);
-	for (uint32_t i = 0; i < GROUP; i++)
+	for (uint32_t i = 0; i < a->group; i++)
 		assert_int_equal(change(a, true, (odd ? AT_ODD : AT_EVEN) + i, SET_NEVER), 0);
+	reseed(a);
 	/* As many that are wholly others: segments are built anew, and again when it ends. */
-	for (uint32_t i = 0; i < CHURN && commit; i++)
+	for (uint32_t i = 0; i < a->churn && commit; i++)
 		change(a, true, AT_CHURN + i, i % 2 ? 100 + i % 50 : SET_NEVER);
 	end_transaction(a->s, commit);
 }
 
-static void fight(unsigned len, bool map)
+static void fight(struct world a, double share)
 {
-	struct world a = {.len = len, .map = map, .now = 1000};
 	struct set_desc d = {.n_fields = 1,
-			     .field_len = {(uint8_t)len},
-			     .data_len = map ? 4 : 0,
+			     .field_len = {(uint8_t)a.len},
+			     .data_len = a.map ? 4 : 0,
 			     .timeout = true,
 			     .timeout_ns = 500,
 			     .dynamic = true,
@@ -194,19 +274,32 @@ static void fight(unsigned len, bool map)
 	pthread_t t[READERS + UPDATERS];
 	bool odd = true;
 
+	a.now = 1000;
+	a.stay = a.len == 1 ? 100 : STAY;
+	a.group = a.group ? a.group : GROUP;
+	a.churn = a.len == 1 ? 40 : CHURN;
+	a.own = a.len == 1 ? 16 : 3000;
+	if (a.states) {
+		d.ext_size = state_size;
+		d.ext_init = state_init;
+		d.ext_fini = state_fini;
+		d.ext_ctx = &a;
+	}
 	assert_int_equal(rcu_new(&(struct rcu_config){.clock = clock_now}, &a.rcu), 0);
 	d.rcu = a.rcu;
 	assert_int_equal(set_new(&d, &a.s), 0);
-	for (uint32_t i = 0; i < STAY; i++)
+	if (a.weak)
+		weak_hash_give(a.s->store.table);
+	for (uint32_t i = 0; i < a.stay; i++)
 		assert_int_equal(change(&a, true, AT_STAY + i, SET_NEVER), 0);
-	for (uint32_t i = 0; i < GROUP; i++)
+	for (uint32_t i = 0; i < a.group; i++)
 		assert_int_equal(change(&a, true, AT_ODD + i, SET_NEVER), 0);
 	for (unsigned i = 0; i < READERS + UPDATERS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, i < READERS ? reader : updater, &a),
 				 0);
-	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND / 4);
+	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND * share);
 	for (unsigned round = 0; clock_now(NULL) < end || round < 3; round++) {
-		for (uint32_t i = 0; i < CHURN; i++)
+		for (uint32_t i = 0; i < a.churn; i++)
 			change(&a, true, AT_CHURN + i, i % 2 ? 100 + i % 50 : SET_NEVER);
 		for (unsigned i = 0; i < 10; i++) {
 			odd = !odd;
@@ -216,7 +309,7 @@ static void fight(unsigned len, bool map)
 		__atomic_fetch_add(&a.now, 200, __ATOMIC_RELAXED);
 		while (set_gc(a.s, a.now, 100))
 			;
-		for (uint32_t i = 0; i < CHURN; i++)
+		for (uint32_t i = 0; i < a.churn; i++)
 			change(&a, false, AT_CHURN + i, 0);
 		refill(&a, odd, round % 2);
 	}
@@ -227,28 +320,63 @@ static void fight(unsigned len, bool map)
 	assert_int_equal(a.mixed, 0);
 	assert_int_equal(a.wrong, 0);
 	assert_true(a.bursts > 0);
+	if (a.weak)
+		assert_false(weak_hash_is(a.s->store.table));
 	set_free(a.s);
 	rcu_free(a.rcu);
+	assert_int_equal(a.alive, 0);
 }
 
 static void short_keys(void **state)
 {
-	fight(4, false);
+	fight((struct world){.len = 4, .map = false}, 0.25);
 }
 
 static void short_keys_map(void **state)
 {
-	fight(4, true);
+	fight((struct world){.len = 4, .map = true}, 0.25);
 }
 
 static void long_keys(void **state)
 {
-	fight(16, false);
+	fight((struct world){.len = 16, .map = false}, 0.25);
 }
 
 static void long_keys_map(void **state)
 {
-	fight(36, true);
+	fight((struct world){.len = 36, .map = true}, 0.25);
+}
+
+static void shortest_keys(void **state)
+{
+	fight((struct world){.len = 1}, 0.1);
+	fight((struct world){.len = 1, .map = true, .states = true}, 0.1);
+	fight((struct world){.len = 2}, 0.1);
+	fight((struct world){.len = 2, .map = true}, 0.1);
+}
+
+static void with_records(void **state)
+{
+	fight((struct world){.len = 4, .states = true}, 0.25);
+	fight((struct world){.len = 16, .map = true, .states = true}, 0.25);
+}
+
+/* Readers see a transaction of a thousand elements whole. */
+static void large_groups(void **state)
+{
+	fight((struct world){.len = 4, .group = 1000}, 0.25);
+	fight((struct world){.len = 16, .group = 1000, .states = true}, 0.25);
+}
+
+static void alarms(void **state)
+{
+	for (unsigned i = 0; i < 4; i++)
+		fight((struct world){.len = i % 2 ? 16 : 4,
+				     .map = i == 3,
+				     .states = i == 2,
+				     .group = i == 1 ? 500 : 0,
+				     .weak = true},
+		      0.1);
 }
 
 /* --- bans ----------------------------------------------------------------------------------- */
@@ -668,6 +796,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_keys),	      cmocka_unit_test(short_keys_map),
 		cmocka_unit_test(long_keys),	      cmocka_unit_test(long_keys_map),
+		cmocka_unit_test(shortest_keys),      cmocka_unit_test(with_records),
+		cmocka_unit_test(large_groups),	      cmocka_unit_test(alarms),
 		cmocka_unit_test(bans_short),	      cmocka_unit_test(bans_map),
 		cmocka_unit_test(bans_long),	      cmocka_unit_test(bans_ready),
 		cmocka_unit_test(exact_size),	      cmocka_unit_test(commit_deadline),
