@@ -27,9 +27,9 @@ struct rcu_worker {
 } __attribute__((aligned(64)));
 
 struct rcu {
-	uint64_t epoch __attribute__((aligned(64))); /* read by workers */
-	uint64_t passed; /* all workers were quiet since this one began */
-	bool crowded;	 /* more is deferred than is allowed */
+	uint64_t epoch __attribute__((aligned(64)));  /* read by workers, in a line of its own */
+	uint64_t passed __attribute__((aligned(64))); /* all workers were quiet since it began */
+	bool crowded;				      /* more is deferred than is allowed */
 	struct rcu_config config __attribute__((aligned(64)));
 	pthread_mutex_t lock;
 	struct rcu_worker *workers;

@@ -289,7 +289,12 @@ static bool segment_rested(struct hash_table *t, struct hash_segment *seg)
 	return rcu_passed(t->config.rcu, seg->since);
 }
 
-/* The slots of a bucket that may be written. */
+static inline bool at_most_one(uint32_t slots)
+{
+	return !(slots & (slots - 1));
+}
+
+/* The slots of a bucket that may be written. The mark is taken while one is left. */
 static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segment *seg, unsigned b)
 {
 	struct hash_bucket *bucket = &seg->bucket[b];
@@ -299,16 +304,11 @@ static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segme
 		return none;
 	uint16_t *resting = &segment_marks(t, seg, b)->resting;
 	uint32_t clean = none & ~(uint32_t)*resting;
-	if (clean || !segment_rested(t, seg))
+	if (!at_most_one(clean) || !segment_rested(t, seg))
 		return clean;
 	*resting = 0;
 	STORE(&bucket->head, bucket->head & ~RESTING);
 	return none;
-}
-
-static inline bool at_most_one(uint32_t slots)
-{
-	return !(slots & (slots - 1));
 }
 
 /* True if the key is better off in its second bucket. The two are evened out early where ready. */
@@ -550,7 +550,10 @@ void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uin
 {
 	if (!t->config.rcu || !slots)
 		return;
-	segment_marks(t, seg, b)->resting |= (uint16_t)slots;
+	uint16_t *resting = &segment_marks(t, seg, b)->resting;
+	/* Else what rested long enough would begin anew with each that comes to it. */
+	bool rested = seg->since && rcu_passed(t->config.rcu, seg->since);
+	*resting = (uint16_t)(rested ? slots : *resting | slots);
 	STORE(&seg->bucket[b].head, seg->bucket[b].head | RESTING);
 	seg->since = 0;
 }
