@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source: see source.h. A message shows at most LINE_SHOWN_MAX bytes of its line, as nft does, and
- * a NUL byte ends the line. Line numbers are counted from the place of the message before, so that
- * printing costs one pass over a text whose messages are in order.
+ * source: see source.h. A message shows LINE_SHOWN_MAX bytes of its line, those around the place,
+ * and a NUL byte ends the line. Line numbers are counted from the place of the message before, so
+ * that printing costs one pass over a text whose messages are in order.
  */
 #include "lang/source.h"
 
@@ -210,7 +210,7 @@ static void print_text(struct strbuf *out, const char *text, size_t len)
 	}
 }
 
-/* The line, and a second one that marks the places. */
+/* The line, and a second one that marks the places. Of a long line, the part with the place. */
 static void print_line(const struct source *src, const struct spot *p, const struct spot *second,
 		       struct strbuf *out)
 {
@@ -221,13 +221,14 @@ static void print_line(const struct source *src, const struct spot *p, const str
 		start = nl ? (size_t)(nl - src->text) + 1 : 0;
 	}
 	const char *line = src->text + start;
-	size_t len = strcspn(line, "\n");
-	len = MIN(len, (size_t)LINE_SHOWN_MAX);
-	print_text(out, line, len);
+	size_t len = strcspn(line, "\n"), place = p->last || !second ? p->first : second->first;
+	size_t from = place > LINE_SHOWN_MAX ? MIN(place - LINE_SHOWN_MAX / 2, len) : 0;
+	size_t to = MIN(len, from + LINE_SHOWN_MAX);
+	print_text(out, line + from, to - from);
 	strbuf_putc(out, '\n');
-	unsigned end = MAX(p->last, second ? second->last : 0);
-	for (unsigned c = 1; c <= end; c++) {
-		char mark = c <= len && line[c - 1] == '\t' ? '\t' : ' ';
+	size_t end = MIN((size_t)MAX(p->last, second ? second->last : 0), from + LINE_SHOWN_MAX);
+	for (size_t c = from + 1; c <= end; c++) {
+		char mark = c <= to && line[c - 1] == '\t' ? '\t' : ' ';
 		if (second && c >= second->first && c <= second->last)
 			mark = '~';
 		if (c >= p->first && c <= p->last)

@@ -881,6 +881,16 @@ def ipset_sets_that_rules_cannot_use():
 
 
 @test
+def error_far_out_in_a_line():
+    """The part of the line that has the place is shown, and no more."""
+    many = ", ".join(f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}" for i in range(100000))
+    written("far.nft", f"table ip t {{ set s {{ type ipv4_addr; elements = {{ {many}, 10.9.9.9 ] }}; }}; }}\n".encode())
+    lines = tamis("check", "-f", "far.nft", status=1)[1].split("\n")
+    assert len(lines[1]) < 5000, len(lines[1])
+    same(lines[1][lines[2].index("^") - 9:][:10], "10.9.9.9 ]")
+
+
+@test
 def ipset_sets_elsewhere():
     """Rules of another table do not find the sets: what is said tells why. Those of a reload do."""
     written("one.ipset", b"create x hash:ip\nadd x 192.0.2.1\n")
