@@ -102,7 +102,7 @@ static inline uint64_t matches(const struct burst *b, uint64_t *overflowed)
 {
 	uint64_t found = 0;
 
-	for (unsigned j = 0; j < b->n; j++) {
+	for (unsigned j = 0; j < MIN(b->n, (unsigned)BURST); j++) {
 		found |= (uint64_t)(slots_of(b, j) != 0) << j;
 		*overflowed |= (uint64_t)(b->head[j] >> 15 & 1) << j;
 	}
