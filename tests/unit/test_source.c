@@ -122,12 +122,14 @@ static void test_long_line_is_cut(void **state)
 	struct source_set s;
 	char text[3000], want[6000];
 	memset(text, 'x', sizeof(text));
+	memset(text, 'y', 1490);
 	text[2999] = 0;
 	source_set_init(&s);
 	int src = add(&s, SOURCE_FILE, text, LOC_NONE);
 	diag_error(&s, (struct loc){(uint32_t)src, 2000, 2002}, "far");
-	snprintf(want, sizeof(want), "a.nft:1:2001-2002: Error: far\n%.1023s\n%*s^^\n", text, 2000,
-		 "");
+	/* Of 1,023 bytes 510 before the place. */
+	snprintf(want, sizeof(want), "a.nft:1:2001-2002: Error: far\n%.1023s\n%*s^^\n", text + 1490,
+		 510, "");
 	expect_print(&s, want);
 }
 
