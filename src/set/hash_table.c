@@ -102,11 +102,8 @@ uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size
 /* All the lines that a change may need at once, not one after the other. */
 static inline void fetch_buckets(uint64_t entry, uint64_t at)
 {
-	struct hash_segment *seg = entry_segment(entry);
-	unsigned n_buckets = (unsigned)(entry >> ENTRY_SHIFT);
-
-	__builtin_prefetch(&seg->bucket[home_of(at, n_buckets)], 1);
-	__builtin_prefetch(&seg->bucket[second_of(at, n_buckets)], 1);
+	__builtin_prefetch(entry_home(entry, at), 1);
+	__builtin_prefetch(entry_second(entry, at), 1);
 }
 
 /* NULL if it is not patient and the lock was held for long. */

@@ -19,8 +19,9 @@
  * be, which makes it rare that both are full in a table whose elements come and go; but not yet in
  * a table that was told how many come.)
  *
- * A burst is hashed first, then the directory, the buckets and the cells are fetched in turn for
- * all keys. The hash is AES rounds or SipHash (hash_key.h) under the root's own secret.
+ * Of a burst all keys are hashed, then led to their buckets by the directory, then these are
+ * fetched and compared, then the cells. The hash is AES rounds or SipHash (hash_key.h) under the
+ * root's own secret.
  *
  * A slot is filled (tag, key, columns) and then becomes visible by one release store of the
  * bucket's head; afterwards its tag, key and record do not change, and when it is taken out only

@@ -69,22 +69,22 @@ bool hash_table_wants(const struct hash_table *t)
 }
 
 /*
- * The segment of a place has what it needs, and not much more; *step leads to the next one. 0,
- * -ENOMEM or -ENOBUFS.
+ * The segment of a place has what it needs, and not much more; *next: the place behind it, or 0.
+ * 0, -ENOMEM or -ENOBUFS.
  */
-static int provide_at(struct hash_table *t, uint64_t at, uint64_t *step)
+static int provide_at(struct hash_table *t, uint64_t at, uint64_t *next)
 {
 	struct hash_pos pos = {.t = t, .at = at};
 	int err = -EAGAIN;
 
-	*step = 0;
+	*next = 0;
 	if (rcu_crowded(t->config.rcu))
 		return -ENOBUFS;
 	while (err == -EAGAIN) {
 		pos.seg = segment_lock(t, at);
 		err = segment_provide(&pos);
 	}
-	*step = pos.seg->depth ? 1ULL << (64 - pos.seg->depth) : 0;
+	*next = place_behind(at, pos.seg->depth);
 	if (err)
 		spin_unlock(&pos.seg->lock);
 	else
@@ -108,7 +108,7 @@ int hash_table_provide(struct hash_table *t, unsigned n, unsigned columns)
 {
 	bool more = n > t->ahead || columns & ~t->ahead_columns;
 	uint32_t noted = __atomic_exchange_n(&t->n_noted, 0, __ATOMIC_RELAXED);
-	uint64_t at[NOTES], step;
+	uint64_t at[NOTES], next = 0;
 	int err;
 
 	STORE(&t->ahead, n);
@@ -117,15 +117,13 @@ int hash_table_provide(struct hash_table *t, unsigned n, unsigned columns)
 		at[i] = LOAD(&t->noted[i]);
 	err = provide_heap(t);
 	if (more || noted > NOTES) {
-		uint64_t place = 0;
 		do {
-			int r = provide_at(t, place, &step);
+			int r = provide_at(t, next, &next);
 			err = err ? err : r;
-			place = step ? (place & -step) + step : 0;
-		} while (place);
+		} while (next);
 	} else {
 		for (uint32_t i = 0; i < noted; i++) {
-			int r = provide_at(t, at[i], &step);
+			int r = provide_at(t, at[i], &next);
 			err = err ? err : r;
 		}
 	}

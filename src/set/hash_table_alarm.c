@@ -14,13 +14,11 @@ enum { SECRETS = 8 }; /* tries */
 /* Locks all segments in the order of the directory; none can change then. */
 static void lock_all(struct hash_table *t)
 {
-	for (uint64_t at = 0;;) {
-		struct hash_segment *seg = segment_lock(t, at);
-		uint64_t step = seg->depth ? 1ULL << (64 - seg->depth) : 0;
-		at += step;
-		if (!at)
-			return;
-	}
+	uint64_t at = 0;
+
+	do
+		at = place_behind(at, segment_lock(t, at)->depth);
+	while (at);
 }
 
 /* Puts one key of t into `to`, in the views that it is in. */

@@ -257,7 +257,7 @@ struct hash_segment *segment_next(struct segment_walk *w)
 	if (w->done)
 		return NULL;
 	struct hash_segment *seg = entry_segment(entry_load(w->root, w->at));
-	w->at += seg->depth ? 1ULL << (64 - seg->depth) : 0;
+	w->at = place_behind(w->at, seg->depth);
 	w->done = !w->at;
 	return seg;
 }

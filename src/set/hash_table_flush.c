@@ -49,13 +49,13 @@ static void visit_all(struct walk *w,
 
 	do {
 		struct hash_segment *seg = segment_lock(w->t, at);
-		uint64_t step = seg->depth ? 1ULL << (64 - seg->depth) : 0;
+		uint64_t next = place_behind(at, seg->depth);
 		visit(w, seg, at);
 		if (w->lines >= LINES_AT_ONCE) {
 			rcu_ease(w->t->config.rcu);
 			w->lines = 0;
 		}
-		at = step ? (at & -step) + step : 0;
+		at = next;
 	} while (at);
 }
 

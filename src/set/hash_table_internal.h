@@ -180,6 +180,13 @@ static inline uint64_t entry_load(const struct hash_root *r, uint64_t at)
 	return entry & ENTRY_PART ? LOAD_ACQUIRE(part_entry(r, entry, at)) : entry;
 }
 
+/* The first place behind the segment of this depth that has `at`; 0: there is none. */
+static inline uint64_t place_behind(uint64_t at, unsigned depth)
+{
+	uint64_t step = depth ? 1ULL << (64 - depth) : 0;
+	return step ? (at & -step) + step : 0;
+}
+
 /* The lower half of a place is enough for these. */
 static inline unsigned home_of(uint64_t at, unsigned n_buckets)
 {
