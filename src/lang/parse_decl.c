@@ -357,15 +357,16 @@ static void set_item(struct parser *p, void *arg)
 	case KW_POLICY:
 		parse_set_policy(p, d);
 		break;
+	/* The next line may follow these two at once, as nft has it. */
 	case KW_AUTO_MERGE:
 		token_next(p);
 		d->auto_merge = true;
-		break;
-	case KW_COMMENT:
-		d->comment = parse_comment(p, d->comment);
-		break;
+		return;
 	case KW_ELEMENTS:
 		parse_elements(p, b);
+		return;
+	case KW_COMMENT:
+		d->comment = parse_comment(p, d->comment);
 		break;
 	default:
 		if (!token_is_stateful(p))
@@ -405,10 +406,10 @@ static void flowtable_item(struct parser *p, void *arg)
 	case KW_DEVICES:
 		parse_devices(p, &d->devices);
 		break;
-	case KW_COUNTER:
+	case KW_COUNTER: /* the next line may follow at once, as nft has it */
 		token_next(p);
 		d->counter = true;
-		break;
+		return;
 	case KW_FLAGS:
 		token_next(p);
 		token_expect_kw(p, KW_OFFLOAD);
