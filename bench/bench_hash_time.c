@@ -85,13 +85,14 @@ static void growth(const struct input *in, const struct peer *w, bool target)
 
 /* --- readers beside a writer ---------------------------------------------------------------- */
 
+/* In lines of its own: the reader's stack is not to share one with it. */
 struct writer {
 	const struct input *in;
 	const struct peer *w;
 	void *h;
 	bool stop;
 	uint64_t changes;
-};
+} __attribute__((aligned(128)));
 
 static bool lfht_one_quiet(void *h, const uint32_t *key)
 {

@@ -39,6 +39,7 @@ int hash_table_new(const struct hash_table_config *config, struct hash_table **o
 	t->key_len = config->key_len;
 	t->key_size = config->key_len <= 4 ? 0 : (config->key_len + 7) & ~7U;
 	t->bytes = sizeof(*t);
+	t->rest_now = 1;
 	int err = dir_new(t);
 	if (err) {
 		free(t);
@@ -103,7 +104,7 @@ uint64_t hash_table_lookup(const struct hash_table *t, const uint8_t *keys, size
 static inline void fetch_buckets(uint64_t entry, uint64_t at)
 {
 	__builtin_prefetch(entry_home(entry, at), 1);
-	__builtin_prefetch(entry_second(entry, at), 1);
+	__builtin_prefetch(entry_second(entry, at)); /* mostly not written: readers keep it */
 }
 
 /* NULL if it is not patient and the lock was held for long. */
@@ -278,20 +279,12 @@ int hash_pos_set_word(struct hash_pos *pos, enum hash_column c, uint64_t value)
 	return 0;
 }
 
-/* True if nobody looks at the slots that rest in the segment any more. */
-static bool segment_rested(struct hash_table *t, struct hash_segment *seg)
-{
-	if (!seg->since)
-		seg->since = rcu_mark(t->config.rcu);
-	return rcu_passed(t->config.rcu, seg->since);
-}
-
 static inline bool at_most_one(uint32_t slots)
 {
 	return !(slots & (slots - 1));
 }
 
-/* The slots of a bucket that may be written. The mark is taken while one is left. */
+/* The slots of a bucket that may be written. Those that rest are asked for while one is left. */
 static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segment *seg, unsigned b)
 {
 	struct hash_bucket *bucket = &seg->bucket[b];
@@ -301,7 +294,7 @@ static inline uint32_t bucket_free_slots(struct hash_table *t, struct hash_segme
 		return none;
 	uint16_t *resting = &segment_marks(t, seg, b)->resting;
 	uint32_t clean = none & ~(uint32_t)*resting;
-	if (!at_most_one(clean) || !segment_rested(t, seg))
+	if (!at_most_one(clean) || !bucket_rested(t, seg, b))
 		return clean;
 	*resting = 0;
 	STORE(&bucket->head, bucket->head & ~RESTING);
@@ -439,7 +432,7 @@ static int put_here(struct hash_pos *pos, const uint64_t word[HASH_COLUMNS], uin
 void count_add(struct hash_table *t, uint64_t delta)
 {
 	if (t->config.rcu)
-		__atomic_fetch_add(&t->count, delta, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->count, delta, __ATOMIC_ACQ_REL); /* see hash_table_rest.c */
 	else
 		t->count += delta; /* one thread */
 }
@@ -543,18 +536,6 @@ bool hash_pos_counts(const struct hash_pos *pos)
 	return slot_counts(pos->t, pos->seg, pos->slot, pos->packet);
 }
 
-void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uint32_t slots)
-{
-	if (!t->config.rcu || !slots)
-		return;
-	uint16_t *resting = &segment_marks(t, seg, b)->resting;
-	/* Else what rested long enough would begin anew with each that comes to it. */
-	bool rested = seg->since && rcu_passed(t->config.rcu, seg->since);
-	*resting = (uint16_t)(rested ? slots : *resting | slots);
-	STORE(&seg->bucket[b].head, seg->bucket[b].head | RESTING);
-	seg->since = 0;
-}
-
 bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet)
 {
 	if (seg->flushed)
@@ -566,10 +547,9 @@ bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bo
 	bool gone = !(head & both);
 
 	STORE_RELEASE(&b->head, head);
+	count_add(t, counts ? -1ULL : 0);
 	if (gone)
 		bucket_rest(t, seg, slot / SLOTS, bit);
-	if (counts)
-		count_add(t, -1ULL);
 	seg->kept -= gone;
 	return gone;
 }

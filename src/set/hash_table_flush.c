@@ -105,6 +105,7 @@ static void drop_new(struct walk *w, struct hash_segment *seg, unsigned b)
 	if (!slots)
 		return;
 	STORE_RELEASE(&seg->bucket[b].head, head & ~(slots << t->next_shift));
+	count_add(t, 0);
 	bucket_rest(t, seg, b, slots);
 	records_free(t, seg, b, slots);
 	seg->kept -= (uint16_t)__builtin_popcount(slots);
@@ -257,10 +258,9 @@ bool flushed_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot,
 	if (head & gives_up)
 		STORE_RELEASE(&b->head, head & ~gives_up);
 	bool gone = !(b->head & (shown | next));
+	count_add(t, counts ? -1ULL : 0);
 	if (gone)
 		bucket_rest(t, seg, slot / SLOTS, bit);
-	if (counts)
-		count_add(t, -1ULL);
 	seg->kept -= gone;
 	return gone;
 }

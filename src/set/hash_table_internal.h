@@ -48,7 +48,7 @@ struct hash_segment {
 	union {
 		struct {
 			uint64_t at;	/* some place that is in it */
-			uint64_t since; /* no slot began to rest after this mark; 0: unknown */
+			uint64_t since; /* generation of the slot that rests for the least time */
 			uint64_t due;	/* under the table's lock, as is heap_pos */
 			uint32_t heap_pos;
 			uint16_t kept;	    /* slots in a view */
@@ -118,7 +118,9 @@ struct hash_table {
 	bool rebuilding;      /* by an alarm: no alarm within */
 	uint64_t count __attribute__((aligned(64)));
 	uint64_t bytes;
-	uint32_t lock, alarm_lock;
+	uint32_t lock, alarm_lock, rest_lock;
+	/* Generations of slots that rest; see hash_table_rest.c. */
+	uint64_t rest_now, rest_ended, rest_passed, rest_mark;
 	struct due_slot *heap;
 	uint32_t n_heap, heap_cap, n_segments;
 	struct region *regions; /* where segments are rather than with the allocator */
@@ -222,6 +224,7 @@ struct hash_marks {
 	/* Of a flushed segment, none elsewhere: see hash_table_flush(). */
 	uint16_t wanted; /* stood there, and the transaction added it again */
 	uint16_t later;	 /* a packet added it since */
+	uint16_t since;	 /* of what rests: see hash_table_rest.c */
 };
 
 static inline size_t cells_bytes(const struct hash_table *t, unsigned n_buckets)
@@ -346,8 +349,6 @@ bool pos_lock(struct hash_table *t, const uint8_t *key, bool patient, struct has
 uint32_t pos_slots(const struct hash_pos *pos, unsigned b, uint32_t slots);
 /* Takes a slot out of the views that changes go to. True if it is in none any more. */
 bool slot_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet);
-/* The slots of a bucket are in no view, or about to be: they are not written for a while. */
-void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uint32_t slots);
 void count_add(struct hash_table *t, uint64_t delta);
 /* Something in the segment expires then; 0: nothing. 0, or -ENOMEM if it stood in no heap. */
 int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires);
@@ -355,6 +356,14 @@ int note_due(struct hash_table *t, struct hash_segment *seg, uint64_t expires);
 /* A slot that is in a view of packets, or of the control thread, is one of those counted. */
 bool slot_counts(const struct hash_table *t, const struct hash_segment *seg, unsigned slot,
 		 bool packet);
+
+/*
+ * hash_table_rest.c. These slots of a bucket are in no view, and since they left it the count was
+ * changed by count_add(): they are not written for a while.
+ */
+void bucket_rest(struct hash_table *t, struct hash_segment *seg, unsigned b, uint32_t slots);
+/* True if nobody looks at the slots that rest in the bucket any more. */
+bool bucket_rested(struct hash_table *t, const struct hash_segment *seg, unsigned b);
 
 /* hash_table_expire.c: finds out anew when the first element expires, of a bucket and its
  * neighbours, and then of the segment. */

@@ -418,6 +418,39 @@ static void churn(void **state)
 	unmake(&w);
 }
 
+/*
+ * The same some keys all the time, beside a reader: slots are used again without building segments
+ * anew, and without many epochs, each of which readers feel.
+ */
+static void churn_beside(void **state)
+{
+	enum { N = 20000, SOME = 500, ROUNDS = 60, CHANGES = 2 * SOME * ROUNDS };
+	struct world w = make(NULL, 4, N, false);
+	struct rcu_worker *reader;
+	struct rcu *rcu;
+
+	for (unsigned i = SOME; i < N; i++)
+		toggle(&w, i, 0, 0);
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = no_time}, &rcu), 0);
+	assert_int_equal(rcu_register(rcu, "reader", &reader), 0);
+	hash_table_share(w.t, rcu);
+	uint64_t epoch = rcu_mark(rcu);
+	for (unsigned n = 0; n < CHANGES; n++) {
+		toggle(&w, n % SOME, 0, 0); /* comes, and goes a round later */
+		if (n % 8 == 0)
+			rcu_quiescent(reader);
+		if (n % SOME == 0)
+			rcu_poll(rcu);
+	}
+	check_all(&w);
+	assert_in_range(given_up(rcu), 0, CHANGES / 500);
+	assert_in_range(rcu_mark(rcu) - epoch, 1, CHANGES / 200);
+	rcu_unregister(reader);
+	hash_table_share(w.t, NULL);
+	unmake(&w);
+	rcu_free(rcu);
+}
+
 /* --- room made before ----------------------------------------------------------------------- */
 
 /* A table that was told how many come holds them and builds next to nothing; else it is as others.
@@ -665,10 +698,11 @@ static void spare_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_ops),	cmocka_unit_test(growth),
-		cmocka_unit_test(slots_rest),	cmocka_unit_test(churn),
-		cmocka_unit_test(reserved),	cmocka_unit_test(told_deep),
-		cmocka_unit_test(alarm_raised), cmocka_unit_test(spare_too_many),
+		cmocka_unit_test(random_ops),	  cmocka_unit_test(growth),
+		cmocka_unit_test(slots_rest),	  cmocka_unit_test(churn),
+		cmocka_unit_test(churn_beside),	  cmocka_unit_test(reserved),
+		cmocka_unit_test(told_deep),	  cmocka_unit_test(alarm_raised),
+		cmocka_unit_test(spare_too_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
