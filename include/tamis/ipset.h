@@ -50,7 +50,7 @@ TAMIS_API void tamis_ipset_result_free(struct tamis_ipset_result *r);
 /*
  * One command, in words as a shell hands them over behind the program's name, options among them.
  * `restore` and `-` are no commands here, and `-file` names no file: input and output are the
- * caller's. The words are written to and read no more after the call.
+ * caller's. The words are only read, and not after the call.
  */
 TAMIS_API int tamis_ipset_run(struct tamis_ipset *s, int argc, char *const *argv, uint64_t now,
 			      struct tamis_ipset_result *out);
@@ -77,11 +77,12 @@ TAMIS_API int tamis_ipset_restore(struct tamis_ipset *s, const char *text, size_
  * ruleset declares a set of that name itself; and one that says `create table inet global` does not
  * find the table that is there for them.
  *
- * Left out, and named in *messages: sets with a name that nft does not take, lists without members
- * or with members of different types.
+ * Left out, and named in *messages: sets with a name that nft does not take, a mask with holes or
+ * `physdev:`, lists without members or with members of different types.
  *
- * Also -EINVAL, with nothing done: a set that nft cannot hold, a name that a ruleset has declared,
- * a set that rules use and that was of another kind; *messages say which.
+ * Also -EINVAL, with nothing done: an exception with `nomatch` that expires before what it is an
+ * exception from, a name that a ruleset has declared, a set that rules use and that was of another
+ * kind; *messages say which.
  */
 TAMIS_API int tamis_ipset_publish(struct tamis_ipset *s, struct tamis *t, uint64_t now,
 				  char **messages);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <tamis/ipset.h>
 
+#include "base/arena.h"
 #include "compat/ipset.h"
 
 struct tamis_ipset {
@@ -60,16 +61,32 @@ static int result_make(int status, bool changed, struct strbuf *output, struct s
 	return err;
 }
 
+/* A request writes to its words, which may be constants of the caller's. */
+static int words_copy(struct ipset_request *r, struct arena *a)
+{
+	for (unsigned i = 0; i < r->n; i++) {
+		r->word[i] = arena_strndup(a, r->word[i], strlen(r->word[i]));
+		if (!r->word[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int tamis_ipset_run(struct tamis_ipset *s, int argc, char *const *argv, uint64_t now,
 		    struct tamis_ipset_result *out)
 {
 	struct strbuf output = STRBUF_INIT, messages = STRBUF_INIT;
+	struct arena words = ARENA_INIT;
 	struct ipset_request r;
 	bool changed = false;
 	int status = ipset_request_parse(s->session, (unsigned)MAX(argc, 0), argv, &r, &messages);
 
 	if (!status && r.action == IPSET_RUN) {
-		status = ipset_request_run(s->session, &r, now, &output, &messages, &changed);
+		status = words_copy(&r, &words);
+		if (!status)
+			status = ipset_request_run(s->session, &r, now, &output, &messages,
+						   &changed);
+		arena_free(&words);
 	} else if (!status && r.action != IPSET_QUIT) {
 		strbuf_printf(&messages, "ipset v7.17: Command `%s' reads no input here.\n",
 			      r.word[0]);

@@ -528,6 +528,33 @@ static void has(struct tamis *t, uint64_t now, const char *what, bool want)
 
 /* --- the public calls ------------------------------------------------------------------------- */
 
+/* Words are only read: these cannot be written to. */
+static void test_public_words(void **state)
+{
+	char *create[] = {"create", "p", "hash:ip,port,ip", "comment"},
+	     *add[] = {"add", "p", "192.0.2.1-192.0.2.2,tcp:80-81,10.0.0.1", "comment", "x"},
+	     *save[] = {"save", "p", "-sorted"};
+	struct {
+		char **words;
+		int n;
+	} runs[] = {{create, ARRAY_SIZE(create)}, {add, ARRAY_SIZE(add)}, {save, ARRAY_SIZE(save)}};
+	struct tamis_ipset_result r;
+	struct tamis_ipset *s;
+
+	(void)state;
+	assert_int_equal(tamis_ipset_new(&s), 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(runs); i++) {
+		if (i)
+			tamis_ipset_result_free(&r);
+		assert_int_equal(tamis_ipset_run(s, runs[i].n, runs[i].words, 0, &r), 0);
+		assert_int_equal(r.status, 0);
+		assert_string_equal(r.messages, "");
+	}
+	assert_non_null(strstr(r.output, "add p 192.0.2.2,tcp:81,10.0.0.1 comment \"x\"\n"));
+	tamis_ipset_result_free(&r);
+	tamis_ipset_free(s);
+}
+
 static void test_public(void **state)
 {
 	static const char lines[] = "create banned hash:ip timeout 60\nadd banned 192.0.2.1\n"
@@ -799,12 +826,19 @@ static void test_create_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hosts_random),	cmocka_unit_test(test_nets_random),
-		cmocka_unit_test(test_taken_back),	cmocka_unit_test(test_list_taken_back),
-		cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_lifetimes),
-		cmocka_unit_test(test_public),		cmocka_unit_test(test_whole_is_its_lines),
-		cmocka_unit_test(test_again),		cmocka_unit_test(test_outlive),
-		cmocka_unit_test(test_again_in_order),	cmocka_unit_test(test_create_table),
+		cmocka_unit_test(test_hosts_random),
+		cmocka_unit_test(test_nets_random),
+		cmocka_unit_test(test_taken_back),
+		cmocka_unit_test(test_list_taken_back),
+		cmocka_unit_test(test_each_allocation),
+		cmocka_unit_test(test_lifetimes),
+		cmocka_unit_test(test_public_words),
+		cmocka_unit_test(test_public),
+		cmocka_unit_test(test_whole_is_its_lines),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_outlive),
+		cmocka_unit_test(test_again_in_order),
+		cmocka_unit_test(test_create_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
