@@ -303,11 +303,11 @@ TAMIS_API void tamis_acl_count(struct tamis_acl_worker *w, tamis_acl_handle entr
 struct tamis;
 
 /*
- * The engine's own. Its packets are judged by the input ACLs of the interface where they arrive,
- * then by the ruleset, then by the output ACLs of the interface where they leave. An interface
- * whose contexts are empty judges nothing. A packet that was captured nobody knows where counts as
- * seen at the one interface that has something bound, if there is only one: arrived there or, on
- * the path OUTPUT, leaving there.
+ * The engine's own; NULL: there is no memory. Its packets are judged by the input ACLs of the
+ * interface where they arrive, then by the ruleset, then by the output ACLs of the interface where
+ * they leave. An interface whose contexts are empty judges nothing. A packet that was captured
+ * nobody knows where counts as seen at the one interface that has something bound, if there is only
+ * one: arrived there or, on the path OUTPUT, leaving there.
  */
 TAMIS_API struct tamis_acls *tamis_acls_of(struct tamis *t);
 

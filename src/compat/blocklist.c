@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/file.h"
 #include "engine/change.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/file.h"
 #include "compat/ipset_command.h"
 

@@ -10,7 +10,7 @@
  * Nearly all lines of a large file are "add NAME ADDRESS" with one name; ipset_add_line() reads
  * those without taking them apart in words.
  */
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/ipset_int.h"
 
 uint64_t ipset_expires_default(const struct ipset *s, const struct ipset_body *b)

@@ -2,7 +2,7 @@
 /* ipset_create: a set made of a create line. */
 #include <stdlib.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/ipset_int.h"
 
 enum { BITMAP_MAX = 65536, HASHSIZE_MIN = 64 };

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/ipset_int.h"
 
 /*

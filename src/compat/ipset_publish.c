@@ -14,7 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/ipset_command.h"
 #include "compat/ipset_int.h"
 #include "engine/change.h"

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/file.h"
 #include "compat/vpp_int.h"
 

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "compat/address.h"
+#include "base/address.h"
 #include "compat/vpp_int.h"
 
 enum { PORT_MAX = 0xffff, PROTO_MAX = 255, FLAGS_MAX = 255, MAC_TEXT = 17 };

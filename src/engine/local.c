@@ -2,12 +2,9 @@
 /* local: see local.h. */
 #include "engine/local.h"
 
-#include <arpa/inet.h>
-#include <stdlib.h>
-
 #include <tamis/tamis.h>
 
-enum { TEXT_MAX = INET6_ADDRSTRLEN + sizeof("/128") };
+#include "base/address.h"
 
 void local_free(struct local *l)
 {
@@ -24,59 +21,21 @@ static int set_make(struct set **s, unsigned len)
 	return *s ? 0 : set_new(&desc, s);
 }
 
-/* Address, its bytes and the prefix length of a text; 0 or -EINVAL. */
-static int prefix_parse(const char *text, uint8_t addr[16], unsigned *len, unsigned *prefix)
-{
-	char copy[TEXT_MAX];
-	char *slash, *end;
-	size_t n = strlen(text);
-	unsigned long bits;
-
-	if (n >= sizeof(copy))
-		return -EINVAL;
-	memcpy(copy, text, n + 1);
-	slash = strchr(copy, '/');
-	if (slash)
-		*slash = '\0';
-	if (inet_pton(AF_INET, copy, addr) == 1)
-		*len = 4;
-	else if (inet_pton(AF_INET6, copy, addr) == 1)
-		*len = 16;
-	else
-		return -EINVAL;
-	*prefix = *len * 8;
-	if (!slash)
-		return 0;
-	if (slash[1] < '0' || slash[1] > '9')
-		return -EINVAL;
-	bits = strtoul(slash + 1, &end, 10);
-	if (*end || bits > *len * 8)
-		return -EINVAL;
-	*prefix = (unsigned)bits;
-	return 0;
-}
-
 int local_add(struct local *l, const char *prefix)
 {
-	uint8_t lo[16], hi[16];
-	unsigned len, bits;
-	struct set_item item = {.lo = lo, .hi = hi};
-	int err = prefix_parse(prefix, lo, &len, &bits);
+	struct address_range r;
+	struct set_item item = {.lo = r.lo, .hi = r.hi};
+	struct set **s;
+	int err = address_range_parse(prefix, strlen(prefix), &r);
 
-	if (err)
-		return err;
+	if (err || r.range)
+		return -EINVAL;
 	if (l->n >= TAMIS_LOCAL_MAX)
 		return -ENOSPC;
-	for (unsigned i = 0; i < len; i++) {
-		unsigned ones = bits > i * 8 ? MIN(bits - i * 8, 8U) : 0;
-		uint8_t host = (uint8_t)(0xff >> ones);
-
-		lo[i] &= (uint8_t)~host;
-		hi[i] = lo[i] | host;
-	}
-	err = set_make(len == 4 ? &l->ip : &l->ip6, len);
+	s = r.len == 4 ? &l->ip : &l->ip6;
+	err = set_make(s, r.len);
 	if (!err)
-		err = set_add(len == 4 ? l->ip : l->ip6, &item, 0, 0, NULL);
+		err = set_add(*s, &item, 0, 0, NULL);
 	if (!err)
 		l->n++;
 	return err;

@@ -661,9 +661,27 @@ static void expired_elements_go_in_time(void **state)
 	}
 }
 
+static void test_local_texts(void **state)
+{
+	static const char *const wrong[] = {
+		"",	  "x",	       "10.0.0.0/33",	    "10.0.0.0/", "10.0.0", "10.0.0.0/-1",
+		"::/129", "fe80::%lo", "10.0.0.1-10.0.0.2", "10.0.0.01", " ::1",   "10.0.0.0/8 "};
+	struct tamis *t;
+
+	(void)state;
+	assert_int_equal(tamis_new(NULL, &t), 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(tamis_local_add(t, wrong[i]), -EINVAL);
+	for (unsigned i = 0; i < TAMIS_LOCAL_MAX; i++)
+		assert_int_equal(tamis_local_add(t, i & 1 ? "10.0.0.1/8" : "::/0"), 0);
+	assert_int_equal(tamis_local_add(t, "192.0.2.1"), -ENOSPC);
+	tamis_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_local_texts),
 		cmocka_unit_test(empty),
 		cmocka_unit_test(load_is_one_transaction),
 		cmocka_unit_test(load_file),

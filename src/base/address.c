@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* address: see address.h. */
-#include "compat/address.h"
+#include "base/address.h"
 
 #include <arpa/inet.h>
 

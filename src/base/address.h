@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * address: addresses, prefixes and ranges as other front ends write them: numbers only, no names.
+ * address: addresses, prefixes and ranges of IPv4 and IPv6 in text: numbers only, no names.
  *
  * Any thread; cost: the length of the text.
  */
-#ifndef TAMIS_COMPAT_ADDRESS_H
-#define TAMIS_COMPAT_ADDRESS_H
+#ifndef TAMIS_BASE_ADDRESS_H
+#define TAMIS_BASE_ADDRESS_H
 
 #include "base/base.h"
 
