@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/vec.h"
 #include "base/address.h"
+#include "base/vec.h"
 #include "compat/file.h"
 #include "engine/change.h"
 
@@ -157,8 +157,9 @@ static int lines_read(struct blocklist *b, const struct strbuf *content)
 	while (!err && line_next(&p, end, &line, &len))
 		err = line_read(b, ++number, line, len);
 	if (b->n_bad > BLOCKLIST_SAID_MAX)
-		strbuf_printf(b->messages, "%s: %llu more lines like these\n", b->file,
-			      (unsigned long long)(b->n_bad - BLOCKLIST_SAID_MAX));
+		strbuf_printf(b->messages, "%s: %llu more line%s like these\n", b->file,
+			      (unsigned long long)(b->n_bad - BLOCKLIST_SAID_MAX),
+			      plural(b->n_bad - BLOCKLIST_SAID_MAX));
 	if (!err && b->n_bad && !(b->flags & BLOCKLIST_SKIP_BAD))
 		err = -EINVAL;
 	return err;

@@ -421,18 +421,20 @@ static int pass_over(struct vpp *v)
 	size_t n = MIN(v->words.n - v->at, (size_t)SAID_WORDS);
 	const struct vpp_word *w = &v->words.items[v->at];
 	struct strbuf said = STRBUF_INIT;
+	bool acl = false;
 
-	for (size_t i = 0; i < n; i++)
-		if (w[i].len >= 3 && !memcmp(w[i].text, "acl", 3))
-			return vpp_fail(v, "there is no such command");
-	if (v->n_passed++)
-		return 0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		acl |= w[i].len >= 3 && !memcmp(w[i].text, "acl", 3);
 		strbuf_printf(&said, "%s%.*s", i ? " " : "", (int)w[i].len, w[i].text);
-	strbuf_mask(&said, 0);
-	v->first_passed = v->line;
-	strncpy(v->passed, strbuf_str(&said), sizeof(v->passed) - 1);
+	}
 	int err = strbuf_error(&said);
+	if (!err && acl) {
+		err = vpp_fail(v, "there is no such command: %s", strbuf_str(&said));
+	} else if (!err && !v->n_passed++) {
+		strbuf_mask(&said, 0);
+		v->first_passed = v->line;
+		strncpy(v->passed, strbuf_str(&said), sizeof(v->passed) - 1);
+	}
 	strbuf_free(&said);
 	return err;
 }

@@ -292,9 +292,9 @@ static int report_skipped(struct capture *c, struct strbuf *msg)
 		}
 		if (i->skipped)
 			strbuf_printf(&c->warnings,
-				      "%s: %llu packets of interface %s left out: link type %s "
+				      "%s: %llu packet%s of interface %s left out: link type %s "
 				      "(%u) is not supported\n",
-				      c->name, (unsigned long long)i->skipped,
+				      c->name, (unsigned long long)i->skipped, plural(i->skipped),
 				      i->name ? i->name : "without a name", name ? name : "unknown",
 				      i->linktype);
 	}

@@ -73,6 +73,8 @@ def bad_lines_are_skipped_when_asked():
     said = "".join(f"L:{2 * i + 1}: Warning: {NONE}: 'bad{i}'\n" for i in range(10)) + "L: 20 more lines like these\n"
     same(load("ip f i=L", skip=True), (0, said))
     same(load("ip f i=L"), (1, said.replace("Warning", "Error")))
+    written("L", "bad\n" * 11)
+    same(load("ip f i=L", skip=True)[1].splitlines()[-1], "L: 1 more line like these")
     same(tamis("check", "-f", "rules.nft", "--skip-bad")[0], 1)
 
 

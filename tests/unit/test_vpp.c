@@ -205,7 +205,7 @@ static void errors(void **state)
 		{"set acl-plugin session timeout udp idle 5 6", "unknown input '6'"},
 		{"set acl-plugin", "the command has no end"},
 		{"set acl-plugin whatever", "unknown input 'whatever'"},
-		{"set acl-plugn acl permit", "there is no such command"},
+		{"set acl-plugn acl permit", "there is no such command: set acl-plugn acl"},
 		{"show acl-plugin", "there are acl, interface, sessions, tables and macip to show"},
 		{"show acl-plugin acl index", "'index' wants a number up to 16777215"},
 		{"show acl-plugin acl 5", "unknown input '5'"},
