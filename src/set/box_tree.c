@@ -53,7 +53,7 @@ static struct box_node *node_alloc(const struct set *s, unsigned cap)
 
 static void node_begin(const struct box_pool *p, struct box_node *n, const struct box_node *like)
 {
-	n->stamp = p->stamp;
+	n->stamp = p->version->stamp;
 	n->n = 0;
 	n->height = like ? like->height : 0;
 	n->hash = like ? like->hash : 0;
@@ -63,7 +63,7 @@ static struct box_node *node_take(struct box_pool *p, const struct box_node *lik
 {
 	struct box_node *n = p->spare;
 
-	p->spare = n->rcu.next ? container_of(n->rcu.next, struct box_node, rcu) : NULL;
+	p->spare = n->next;
 	p->n_spare--;
 	node_begin(p, n, like);
 	return n;
@@ -71,13 +71,11 @@ static struct box_node *node_take(struct box_pool *p, const struct box_node *lik
 
 static void node_gone(struct box_pool *p, struct box_node *n)
 {
-	if (n->stamp == p->stamp) {
+	if (n->stamp == p->version->stamp) {
 		free(n);
 		return;
 	}
-	n->rcu.next = *p->retired;
-	n->rcu.bytes = node_size(p->s->key_len, n->cap);
-	*p->retired = &n->rcu;
+	box_version_retire(p->version, &n->rcu, node_size(p->s->key_len, n->cap));
 }
 
 static void entries_copy(const struct set *s, const struct box_node *from, unsigned at,
@@ -94,7 +92,7 @@ static struct box_node *own(struct box_pool *p, void **at)
 {
 	struct box_node *old = *at;
 
-	if (old->stamp == p->stamp)
+	if (old->stamp == p->version->stamp)
 		return old;
 	struct box_node *n = node_take(p, old);
 	entries_copy(p->s, old, 0, old->n, n, 0);
@@ -119,7 +117,7 @@ static inline bool is_small(const struct box_node *root)
 
 int box_pool_reserve(struct box_pool *p, const struct box_node *root, bool insert)
 {
-	bool owned = root && root->stamp == p->stamp;
+	bool owned = root && root->stamp == p->version->stamp;
 	/* Each node on the way copied and split, and a root above. */
 	size_t want = is_small(root) ? 0 : 2 * (size_t)root->height + 3;
 
@@ -138,7 +136,7 @@ int box_pool_reserve(struct box_pool *p, const struct box_node *root, bool inser
 		struct box_node *n = node_alloc(p->s, BOX_FANOUT);
 		if (!n)
 			return -ENOMEM;
-		n->rcu.next = p->spare ? &p->spare->rcu : NULL;
+		n->next = p->spare;
 		p->spare = n;
 		p->n_spare++;
 	}
@@ -162,7 +160,7 @@ void box_tree_free(const struct box_node *root, unsigned key_len)
 
 void box_tree_revert(struct box_pool *p, struct box_node *root)
 {
-	if (!root || root->stamp != p->stamp)
+	if (!root || root->stamp != p->version->stamp)
 		return;
 	for (unsigned i = 0; root->height && i < root->n; i++)
 		box_tree_revert(p, child_of(p->s->key_len, root, i));
@@ -271,7 +269,7 @@ static struct box_node *small_insert(struct box_pool *p, struct box_node *root, 
 {
 	struct box_node *n = root;
 
-	if (!root || root->stamp != p->stamp || root->n == root->cap) {
+	if (!root || root->stamp != p->version->stamp || root->n == root->cap) {
 		n = p->spare_root;
 		p->spare_root = NULL;
 		node_begin(p, n, root);
@@ -357,7 +355,7 @@ static struct box_node *small_remove(struct box_pool *p, struct box_node *root, 
 		node_gone(p, root);
 		return NULL;
 	}
-	if (root->stamp != p->stamp) {
+	if (root->stamp != p->version->stamp) {
 		n = p->spare_root;
 		p->spare_root = NULL;
 		node_begin(p, n, root);
@@ -407,33 +405,93 @@ void box_tree_each(const struct box_node *root, unsigned key_len,
 			fn(ctx, elem_of(key_len, root, i));
 }
 
-struct set_elem *box_tree_first(const struct set *s, const struct box_node *root,
-				const uint8_t *key, uint64_t now, struct set_elem *best)
+/*
+ * A key to be looked for: of up to 8 bytes, as a number, so that all fields are compared at once:
+ * bit by bit but with the highest of each field apart, where no borrow may come from below it.
+ */
+struct sought {
+	const uint8_t *key;
+	uint64_t word, tops; /* 0: the key is longer */
+	unsigned shift;
+};
+
+static inline struct sought sought_of(const struct set *s, const uint8_t *key)
 {
-	for (unsigned i = 0; i < root->n; i++) {
-		if (!box_holds(s, entry_lo(s, root, i), entry_hi(s, root, i), key))
+	struct sought k = {.key = key};
+
+	if (s->key_len > 8)
+		return k;
+	k.word = be_load(key, s->key_len);
+	k.shift = 64 - 8 * s->key_len;
+	for (unsigned f = 0; f < s->desc.n_fields; f++)
+		k.tops =
+			k.tops << 8 * s->desc.field_len[f] | 1ULL << (8 * s->desc.field_len[f] - 1);
+	return k;
+}
+
+/* The highest bits of the fields in which a is not below b. */
+static inline uint64_t not_below(uint64_t a, uint64_t b, uint64_t tops)
+{
+	uint64_t rest = (a | tops) - (b & ~tops);
+
+	return ((a & ~b) | (~(a ^ b) & rest)) & tops;
+}
+
+static inline bool entry_holds(const struct set *s, const struct box_node *n, unsigned i,
+			       const struct sought *k)
+{
+	const uint8_t *lo = entry_lo(s, n, i), *hi = entry_hi(s, n, i);
+
+	if (!k->tops)
+		return box_holds(s, lo, hi, k->key);
+	/* What is read behind the last bounds are the node's pointers. */
+	uint64_t above = not_below(k->word, be64_load(lo) >> k->shift, k->tops);
+	return (above & not_below(be64_load(hi) >> k->shift, k->word, k->tops)) == k->tops;
+}
+
+static struct set_elem *first_below(const struct set *s, const struct box_node *n,
+				    const struct sought *k, uint64_t now, struct set_elem *best)
+{
+	for (unsigned i = 0; i < n->n; i++) {
+		if (!entry_holds(s, n, i, k))
 			continue;
-		if (root->height) {
-			best = box_tree_first(s, child_of(s->key_len, root, i), key, now, best);
+		if (n->height) {
+			best = first_below(s, child_of(s->key_len, n, i), k, now, best);
 			continue;
 		}
-		struct set_elem *e = elem_of(s->key_len, root, i);
+		struct set_elem *e = elem_of(s->key_len, n, i);
 		if ((!best || elem_seq(s, e) < elem_seq(s, best)) && elem_live(e, now))
 			best = e;
 	}
 	return best;
 }
 
-struct set_elem *box_tree_any(const struct set *s, const struct box_node *root, const uint8_t *key)
+struct set_elem *box_tree_first(const struct set *s, const struct box_node *root,
+				const uint8_t *key, uint64_t now, struct set_elem *best)
 {
-	for (unsigned i = 0; i < root->n; i++) {
-		if (!box_holds(s, entry_lo(s, root, i), entry_hi(s, root, i), key))
+	struct sought k = sought_of(s, key);
+
+	return first_below(s, root, &k, now, best);
+}
+
+static struct set_elem *any_below(const struct set *s, const struct box_node *n,
+				  const struct sought *k)
+{
+	for (unsigned i = 0; i < n->n; i++) {
+		if (!entry_holds(s, n, i, k))
 			continue;
-		struct set_elem *e = elem_of(s->key_len, root, i);
-		if (root->height)
-			e = box_tree_any(s, child_of(s->key_len, root, i), key);
+		struct set_elem *e = elem_of(s->key_len, n, i);
+		if (n->height)
+			e = any_below(s, child_of(s->key_len, n, i), k);
 		if (e)
 			return e;
 	}
 	return NULL;
+}
+
+struct set_elem *box_tree_any(const struct set *s, const struct box_node *root, const uint8_t *key)
+{
+	struct sought k = sought_of(s, key);
+
+	return any_below(s, root, &k);
 }

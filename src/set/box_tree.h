@@ -10,7 +10,7 @@
  * empty and are not merged otherwise. (Guttman's R-tree, 1984, split along the order of lo.)
  *
  * Versions: as in interval_tree.h. A change copies the nodes on its way that do not have the stamp
- * of the pool; box_pool_reserve() goes before, then a change cannot fail.
+ * of the version; box_pool_reserve() goes before, then a change cannot fail.
  */
 #ifndef TAMIS_BOX_TREE_H
 #define TAMIS_BOX_TREE_H
@@ -20,13 +20,25 @@
 enum { BOX_FANOUT = 16 };
 
 struct box_node {
-	struct rcu_head rcu;
-	uint64_t stamp;
-	uint64_t hash; /* of a root: its place in the table, see tuple_table.c */
+	union {
+		struct rcu_head rcu; /* when it goes */
+		/* Which nobody looks at then. */
+		struct {
+			struct box_node *next; /* of those that are spare */
+			uint64_t stamp;
+			uint64_t hash; /* of a root: its place in the table, see tuple_table.c */
+		};
+	};
 	uint8_t n, cap;
 	uint8_t height; /* 0: a leaf */
 	uint8_t bounds[] __attribute__((aligned(8)));
 };
+
+_Static_assert(sizeof(struct box_node) == 40, "a node of one short box is a cache line");
+/* One that is retired, but not deferred yet, keeps them: a version that is undone may need it. */
+_Static_assert(offsetof(struct box_node, stamp) == offsetof(struct box_node, rcu.fn) &&
+		       offsetof(struct box_node, hash) == offsetof(struct box_node, rcu.epoch),
+	       "link and bytes are beside them");
 
 /* lo <= key <= hi, without calls and branches for the lengths that are common. */
 static inline bool field_holds(const uint8_t *lo, const uint8_t *hi, const uint8_t *key,
@@ -56,12 +68,24 @@ static inline bool box_holds(const struct set *s, const uint8_t *lo, const uint8
 	return in;
 }
 
+/* The open version, and what is in the one before alone. */
+struct box_version {
+	uint64_t stamp;
+	struct rcu_head *retired;
+};
+
+static inline void box_version_retire(struct box_version *v, struct rcu_head *head, size_t bytes)
+{
+	head->next = v->retired;
+	head->bytes = bytes;
+	v->retired = head;
+}
+
 /* Memory for changes. */
 struct box_pool {
 	const struct set *s;
-	uint64_t stamp;
-	struct rcu_head **retired; /* where nodes of the version before go */
-	struct box_node *spare;	   /* full ones */
+	struct box_version *version;
+	struct box_node *spare; /* full ones */
 	size_t n_spare;
 	struct box_node *spare_root; /* one of the size that was reserved, or NULL */
 };
@@ -74,7 +98,7 @@ void box_pool_free(struct box_pool *p);
 struct box_node *box_tree_insert(struct box_pool *p, struct box_node *root, struct set_elem *e);
 struct box_node *box_tree_remove(struct box_pool *p, struct box_node *root, struct set_elem *e);
 
-/* Frees the nodes with the pool's stamp, or all. */
+/* Frees the nodes with the version's stamp, or all. */
 void box_tree_revert(struct box_pool *p, struct box_node *root);
 void box_tree_free(const struct box_node *root, unsigned key_len);
 

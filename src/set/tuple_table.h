@@ -9,24 +9,22 @@
  * key with each and looks the group up: in a burst all keys for one tuple, step by step. (Tuple
  * space search: Srinivasan, Suri and Varghese 1999; coarser tuples: Daly et al., TupleMerge, 2017.)
  *
- * A box that finds 16 others in its group goes by all of its leading bits, not rounded down: what
- * shares a group with it then has the same prefix, and is in order by what follows.
+ * A box that finds 16 others in its group goes by finer steps, at last by all of its leading bits:
+ * what shares a group with it then has the same prefix, and is in order by what follows.
  *
  * There are at most TUPLE_MAX tuples. Boxes that would need another are in the one that masks all
  * away, a single group. Tuples come from a policy alone, never from packets.
  *
- * The hash is a product with a secret: a key that is looked up cannot make any group larger. Its
- * highest bits lead through a directory to a segment of up to 32 groups (Fagin et al., extendible
- * hashing, 1979), the lowest 16 to a group: one cache line of a segment says that there is none,
- * which is so for most tuples. A full segment is split; the directory doubles when it must.
+ * The hash is a product with a secret: a key that is looked up cannot make any group larger. A
+ * tuple_dir leads from it to the group, and mostly says in half a cache line that there is none.
  *
  * Versions: as in interval_tree.h. All that readers look at hangs on a struct tuple_view; a change
- * copies what it touches if it does not have the stamp of the version: view, directory, segment and
- * nodes of the group. tuple_table_reserve() and tuple_table_reserve_take() do that and make room,
+ * copies what it touches if it does not have the stamp of the version: view, way to the group and
+ * nodes of it. tuple_table_reserve() and tuple_table_reserve_take() do that and make room,
  * then a change cannot fail; revert takes the view before back.
  *
  * Cost, t tuples: lookup O(t) and what groups take; insert and delete O(log n), and in a version of
- * its own a copy of the directory, n / 3 bytes.
+ * its own a copy of the view, 5 KB, and what tuple_dir.h says.
  */
 #ifndef TAMIS_TUPLE_TABLE_H
 #define TAMIS_TUPLE_TABLE_H
