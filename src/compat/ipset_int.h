@@ -401,6 +401,9 @@ enum ipset_print_flags { PRINT_NAMES = 1, PRINT_TERSE = 2, PRINT_SORTED = 4, PRI
 /* One set, or all if it is NULL. PRINT_EXACT: for ipset_state_read(). */
 void ipset_print(struct ipset *s, struct ipset_set *set, enum ipset_output form, unsigned flags,
 		 struct strbuf *out);
+/* The element of a key, with its MAC if it has one. */
+void ipset_key_print(const struct ipset_body *b, const uint8_t *key, const struct ipset_ext *x,
+		     struct strbuf *out);
 void ipset_address_print(const uint8_t *address, unsigned len, struct strbuf *out);
 void ipset_mac_print(const uint8_t mac[6], struct strbuf *out);
 

@@ -53,8 +53,8 @@ void ipset_mac_print(const uint8_t mac[6], struct strbuf *out)
 		      mac[5]);
 }
 
-static void key_print(const struct ipset_body *b, const uint8_t *key, const struct ipset_ext *x,
-		      struct strbuf *out)
+void ipset_key_print(const struct ipset_body *b, const uint8_t *key, const struct ipset_ext *x,
+		     struct strbuf *out)
 {
 	for (unsigned d = 0; d < IPSET_DIMS && b->type->dims[d]; d++) {
 		enum ipset_dim dim = b->type->dims[d];
@@ -367,7 +367,7 @@ static void elem_print(struct print *p, const uint8_t *key, const char *name,
 		if (name)
 			strbuf_puts(&text, name);
 		else
-			key_print(p->body, key, x, &text);
+			ipset_key_print(p->body, key, x, &text);
 		if (p->form == OUTPUT_JSON)
 			json_string(strbuf_str(&text), out);
 		else
@@ -380,7 +380,7 @@ static void elem_print(struct print *p, const uint8_t *key, const char *name,
 	} else if (name) {
 		strbuf_puts(out, name);
 	} else {
-		key_print(p->body, key, x, out);
+		ipset_key_print(p->body, key, x, out);
 	}
 	if (p->form == OUTPUT_XML)
 		strbuf_puts(out, "</elem>");

@@ -25,6 +25,7 @@ struct item {
 	uint32_t id;
 	uint64_t left;	  /* ns, 0: stays */
 	uint64_t timeout; /* of which `left` is left; 0: the same */
+	bool outlived;	  /* of an exception: by what it is one from */
 };
 
 enum { BATCH = 64 };
@@ -42,6 +43,7 @@ struct publish {
 	size_t n_batch;
 	struct strbuf type;	      /* "ipv4_addr . mark" */
 	bool interval, timed, bridge; /* bridge: an element is of a bridge port */
+	bool keyed;		      /* has a struct set_keying */
 	VEC(struct item) items;
 	VEC(struct item) exceptions;
 	VEC(struct change_box) holes;
@@ -101,27 +103,69 @@ static void type_print(const struct ipset_body *b, struct strbuf *out)
 	}
 }
 
+/* Elements are ranges of keys. */
 static bool body_interval(const struct ipset_body *b)
 {
-	return b->masked || b->mark_mask != UINT32_MAX || ipset_type_has(b->type, DIM_NET) ||
+	return ipset_type_has(b->type, DIM_NET) ||
 	       (b->type->kind == IPSET_BITMAP && b->type->dims[1] == DIM_MAC);
 }
 
-/* Why no set of nft can hold this; NULL: one can. */
+/* One key stands for several. */
+static bool body_masked(const struct ipset_body *b)
+{
+	return b->masked || b->mark_mask != UINT32_MAX;
+}
+
+/* What keys of the set's own are: what packets add to it is what ipset would take. */
+static void keying_make(const struct ipset_body *b, struct set_keying *k)
+{
+	enum ipset_dim first = b->type->dims[0];
+	unsigned at = 0;
+
+	*k = (struct set_keying){.evicts = b->given & OPT(FORCEADD)};
+	memset(k->mask, 0xff, sizeof(k->mask));
+	memset(k->hi, 0xff, sizeof(k->hi));
+	for (unsigned d = 0; d < IPSET_DIMS; d++) {
+		enum ipset_dim dim = b->type->dims[d];
+
+		if (b->masked && (dim == DIM_IP || (dim == DIM_NET && b->holes)))
+			memcpy(k->mask + at, b->mask, b->ip_len);
+		if (dim == DIM_MARK)
+			be32_store(k->mask + at, b->mark_mask);
+		at += ipset_dim_len(b, dim) - (dim == DIM_NET || dim == DIM_IFACE);
+	}
+	if (b->type->kind == IPSET_BITMAP && first == DIM_IP) {
+		be32_store(k->lo, b->first);
+		be32_store(k->hi, b->last);
+	} else if (b->type->kind == IPSET_BITMAP) {
+		be16_store(k->lo, (uint16_t)b->first);
+		be16_store(k->hi, (uint16_t)b->last);
+	} else if (first != DIM_NET && first != DIM_NONE &&
+		   (!b->type->dims[1] || (b->type->dims[1] == DIM_PORT && !b->type->dims[2]))) {
+		k->lo[ipset_dim_len(b, first) - 1] = 1; /* a hash takes no null */
+	}
+}
+
+/* Why a list cannot have this set's elements in one of nft; NULL: it can. */
 static const char *body_unfit(const struct ipset_body *b)
 {
 	uint32_t holes = ~b->mark_mask;
 
 	if (b->holes)
-		return "a bitmask with holes, which no set of nft can have";
+		return "a bitmask with holes, which no list here can have";
 	if (holes & (holes + 1))
-		return "a markmask with holes, which no set of nft can have";
+		return "a markmask with holes, which no list here can have";
 	return NULL;
 }
 
-/* Both corners of an element as keys of the nft set. */
-static void elem_box(const struct ipset_body *b, uint32_t id, uint8_t *lo, uint8_t *hi)
+/*
+ * Both corners of an element as keys of the nft set. A list holds what sets with other masks do, so
+ * that there all keys stand for which another set has one.
+ */
+static void elem_box(const struct publish *p, const struct ipset_body *b, uint32_t id, uint8_t *lo,
+		     uint8_t *hi)
 {
+	bool wide = p->set->body->type->kind == IPSET_LIST;
 	const uint8_t *key = ipset_store_record(&b->store, id);
 	uint8_t flags = key[b->key_len];
 	struct ipset_ext x;
@@ -136,14 +180,15 @@ static void elem_box(const struct ipset_body *b, uint32_t id, uint8_t *lo, uint8
 		key += len;
 		switch (dim) {
 		case DIM_IP:
-			for (unsigned i = 0; b->masked && i < len; i++)
+			for (unsigned i = 0; wide && b->masked && i < len; i++)
 				hi[at + i] |= (uint8_t)~b->mask[i];
 			break;
 		case DIM_NET:
 			len--;
 			address_prefix_bounds(lo + at, hi + at, len, key[-1]);
 			for (unsigned i = 0; b->masked && i < len; i++)
-				hi[at + i] |= (uint8_t)~b->mask[i];
+				hi[at + i] = b->holes ? hi[at + i] & b->mask[i]
+						      : hi[at + i] | (uint8_t)~b->mask[i];
 			break;
 		case DIM_MAC:
 			if (b->type->kind != IPSET_BITMAP)
@@ -156,7 +201,8 @@ static void elem_box(const struct ipset_body *b, uint32_t id, uint8_t *lo, uint8
 				memset(hi + at, 0xff, len);
 			break;
 		case DIM_MARK:
-			be32_store(hi + at, be32_load(hi + at) | ~b->mark_mask);
+			if (wide)
+				be32_store(hi + at, be32_load(hi + at) | ~b->mark_mask);
 			break;
 		case DIM_IFACE:
 			len--;
@@ -206,33 +252,66 @@ static bool item_held(const struct publish *p, const struct item *it, struct cha
 
 	if (!p->replacing || is_exception(it))
 		return false;
-	elem_box(it->body, it->id, box.lo, box.hi);
+	elem_box(p, it->body, it->id, box.lo, box.hi);
 	return change_held(p->change, &p->target, box.lo, box.hi, out);
 }
 
-/* What exceptions cut out of the element. */
-static int holes_find(struct publish *p, const struct item *it)
+static bool boxes_meet(const struct publish *p, const struct change_box *a,
+		       const struct change_box *b)
+{
+	const struct set_desc *d = set_desc_of(p->target.set);
+	unsigned at = 0;
+
+	for (unsigned f = 0; f < d->n_fields; at += d->field_len[f++])
+		if (memcmp(a->lo + at, b->hi + at, d->field_len[f]) > 0 ||
+		    memcmp(b->lo + at, a->hi + at, d->field_len[f]) > 0)
+			return false;
+	return true;
+}
+
+/* What exceptions cut out of the element, whose box that is. */
+static int holes_find(struct publish *p, const struct item *it, const struct change_box *whole)
 {
 	struct change_box box;
 
 	p->holes.n = 0;
 	for (size_t i = 0; i < p->exceptions.n; i++) {
-		const struct item *x = &p->exceptions.items[i];
+		struct item *x = &p->exceptions.items[i];
 		int err;
 
 		if (x->body != it->body || !is_before(it->body, x->id, it->id))
 			continue;
-		if (x->left && (!it->left || it->left > x->left))
-			return publish_fail(p,
-					    "set %s: an exception with nomatch that expires before "
-					    "what it is an exception from",
-					    p->set->name);
-		elem_box(it->body, x->id, box.lo, box.hi);
+		elem_box(p, it->body, x->id, box.lo, box.hi);
+		if (!boxes_meet(p, whole, &box))
+			continue;
+		x->outlived |= x->left && (!it->left || it->left > x->left);
 		err = vec_push(&p->holes, box);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/* An element of a set of nft cannot begin to match later. */
+static void outlived_tell(struct publish *p)
+{
+	const struct item *first = NULL;
+	struct ipset_ext x;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->exceptions.n; i++)
+		if (p->exceptions.items[i].outlived && !n++)
+			first = &p->exceptions.items[i];
+	if (!first)
+		return;
+	ipset_body_get(first->body, first->id, &x);
+	strbuf_printf(p->messages, "%s: set '%s': nomatch of ", prefix_of(p->set), p->set->name);
+	ipset_key_print(first->body, ipset_store_record(&first->body->store, first->id), &x,
+			p->messages);
+	if (n > 1)
+		strbuf_printf(p->messages, " and of %zu more", n - 1);
+	strbuf_puts(p->messages, " expires before the network around it: stays out as long as that "
+				 "is there\n");
 }
 
 static int batch_add(struct publish *p)
@@ -250,11 +329,12 @@ static int item_add(struct publish *p, const struct item *it)
 	bool counted = p->set->body->given & OPT(COUNTERS);
 	struct change_held held;
 	struct ipset_ext x = {0};
-	int err = p->exceptions.n ? holes_find(p, it) : 0;
+	int err;
 
+	elem_box(p, it->body, it->id, box->lo, box->hi);
+	err = p->exceptions.n ? holes_find(p, it, box) : 0;
 	if (err)
 		return err;
-	elem_box(it->body, it->id, box->lo, box->hi);
 	if (counted || it->body->at_comment)
 		ipset_body_get(it->body, it->id, &x);
 	if (counted && !(x.flags & ELEM_COUNTED) && item_held(p, it, &held)) {
@@ -369,17 +449,19 @@ static int items_add(struct publish *p)
 		err = change_expect(p->change, &p->target, p->set->body->store.live);
 	if (!err && (type->kind == IPSET_LIST || ipset_type_has(type, DIM_NET)))
 		err = bodies_each(p, exception_collect);
-	if (!err && !(p->interval && p->timed)) {
+	if (!err && !(p->interval && p->timed))
 		err = bodies_each(p, item_stream);
-		return err ? err : batch_add(p);
-	}
-	if (!err)
+	else if (!err)
 		err = bodies_each(p, item_collect);
 	if (!err && p->items.n)
 		qsort(p->items.items, p->items.n, sizeof(*p->items.items), item_compare);
 	for (size_t i = 0; !err && i < p->items.n; i++)
 		err = item_add(p, &p->items.items[p->target.auto_merge ? i : p->items.n - 1 - i]);
-	return err ? err : batch_add(p);
+	if (!err)
+		err = batch_add(p);
+	if (!err)
+		outlived_tell(p);
+	return err;
 }
 
 /* Type and flags of a list are those of its members. *unfit: why they do not go together. */
@@ -401,7 +483,7 @@ static int list_look(struct publish *p, const char **unfit)
 			type_print(b, &p->type);
 		if (!*unfit && strcmp(strbuf_str(&type), strbuf_str(&p->type)) != 0)
 			*unfit = "its members are not of one type";
-		p->interval |= body_interval(b);
+		p->interval |= body_interval(b) || body_masked(b);
 		p->timed |= !!(b->given & OPT(TIMEOUT));
 		if (!err && ipset_type_has(b->type, DIM_IFACE))
 			err = items_each(p, b, 0, item_check);
@@ -410,6 +492,17 @@ static int list_look(struct publish *p, const char **unfit)
 		err = strbuf_error(&type);
 	strbuf_free(&type);
 	return err;
+}
+
+/* Elements are listed as the keys that stand for those which match. */
+static void mask_tell(const struct ipset_body *b, struct strbuf *text)
+{
+	strbuf_printf(text, " comment \"%s with mask ", b->type->name);
+	if (b->masked)
+		ipset_address_print(b->mask, b->ip_len, text);
+	else
+		strbuf_printf(text, "0x%08x", b->mark_mask);
+	strbuf_puts(text, "\";");
 }
 
 /* The command that makes the set; or changes it, with `add`. */
@@ -431,6 +524,8 @@ static int declaration(const struct publish *p, const char *verb, struct strbuf 
 		strbuf_printf(text, " size %u;", b->max);
 	if (b->given & OPT(COUNTERS))
 		strbuf_puts(text, " counter;");
+	if (body_masked(b))
+		mask_tell(b, text);
 	strbuf_puts(text, " }\n");
 	return strbuf_error(text);
 }
@@ -438,6 +533,7 @@ static int declaration(const struct publish *p, const char *verb, struct strbuf 
 static int set_create(struct publish *p)
 {
 	struct strbuf text = STRBUF_INIT, said = STRBUF_INIT;
+	struct set_keying keying;
 	int err = declaration(p, "create", &text);
 
 	if (!err)
@@ -452,8 +548,9 @@ static int set_create(struct publish *p)
 		err = change_set_find(p->change, "inet", "global", p->set->name, &p->target);
 	if (err)
 		return err;
-	change_set_own(&p->target);
-	return items_add(p);
+	keying_make(p->set->body, &keying);
+	err = change_set_own(&p->target, p->keyed ? &keying : NULL);
+	return err ? err : items_add(p);
 }
 
 /* Whether the set is there, from an earlier time. */
@@ -500,6 +597,7 @@ static int set_exchange(struct publish *p)
 
 static int set_put(struct publish *p)
 {
+	struct set_keying keying;
 	bool same;
 	int err = strbuf_error(&p->type);
 
@@ -507,8 +605,9 @@ static int set_put(struct publish *p)
 		return err;
 	if (!is_published(p))
 		return set_create(p);
+	keying_make(p->set->body, &keying);
 	err = change_set_is(&p->target, strbuf_str(&p->type), p->interval, p->timed,
-			    p->set->body->given & OPT(COUNTERS), &same);
+			    p->set->body->given & OPT(COUNTERS), p->keyed ? &keying : NULL, &same);
 	if (err)
 		return err;
 	return same ? set_replace(p, true) : set_exchange(p);
@@ -526,7 +625,7 @@ static int set_publish(struct publish *p)
 	p->timed = b->given & OPT(TIMEOUT);
 	p->interval = body_interval(b);
 	p->bridge = false;
-	unfit = change_takes_name(p->set->name) ? body_unfit(b)
+	unfit = change_takes_name(p->set->name) ? NULL
 						: "nft takes no such name, rules cannot use it";
 	if (!unfit && b->type->kind == IPSET_LIST) {
 		err = list_look(p, &unfit);
@@ -535,6 +634,7 @@ static int set_publish(struct publish *p)
 		if (ipset_type_has(b->type, DIM_IFACE))
 			err = items_each(p, b, 0, item_check);
 	}
+	p->keyed = b->type->kind != IPSET_LIST && (!p->interval || (b->masked && b->holes));
 	if (p->bridge)
 		unfit = "physdev: is not known here";
 	if (err || !unfit)

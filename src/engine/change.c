@@ -137,13 +137,24 @@ int change_table_own(struct change *c, const char *family, const char *table)
 	return err;
 }
 
-void change_set_own(struct change_set *s)
+int change_set_own(struct change_set *s, const struct set_keying *keying)
 {
-	s->model->foreign = s->foreign = true;
+	int err = keying ? set_key_by(s->set, keying) : 0;
+
+	if (!err)
+		s->model->foreign = s->foreign = true;
+	return err;
+}
+
+static bool same_keying(const struct set_keying *a, const struct set_keying *b)
+{
+	return !a == !b &&
+	       (!a || (a->evicts == b->evicts && !memcmp(a->mask, b->mask, SET_KEY_MAX) &&
+		       !memcmp(a->lo, b->lo, SET_KEY_MAX) && !memcmp(a->hi, b->hi, SET_KEY_MAX)));
 }
 
 int change_set_is(const struct change_set *s, const char *type, bool interval, bool timed,
-		  bool counted, bool *is)
+		  bool counted, const struct set_keying *keying, bool *is)
 {
 	const struct set_decl *d = &s->model->decl;
 	struct strbuf text = STRBUF_INIT;
@@ -154,7 +165,8 @@ int change_set_is(const struct change_set *s, const char *type, bool interval, b
 	err = strbuf_error(&text);
 	if (!err)
 		*is = !strcmp(strbuf_str(&text), type) && s->interval == interval && !s->map &&
-		      set_desc_of(s->set)->timeout == timed && !d->stmts == !counted;
+		      set_desc_of(s->set)->timeout == timed && !d->stmts == !counted &&
+		      same_keying(set_desc_of(s->set)->keying, keying);
 	strbuf_free(&text);
 	return err;
 }

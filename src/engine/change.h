@@ -59,12 +59,15 @@ int change_set_find(struct change *c, const char *family, const char *table, con
 
 /*
  * From now on the set is no part of a ruleset: reloads and `flush ruleset` leave it, see
- * model_reload().
+ * model_reload(). It is new and empty; `keying` may be NULL. 0 or -ENOMEM.
  */
-void change_set_own(struct change_set *s);
-/* Whether it is declared so: "ipv4_addr . mark", may have ranges, lifetimes, has a counter. */
+int change_set_own(struct change_set *s, const struct set_keying *keying);
+/*
+ * Whether it is declared so: "ipv4_addr . mark", may have ranges, lifetimes, has a counter, and
+ * what its keys are.
+ */
 int change_set_is(const struct change_set *s, const char *type, bool interval, bool timed,
-		  bool counted, bool *is);
+		  bool counted, const struct set_keying *keying, bool *is);
 
 /*
  * Another content for a set: what change_add() adds from now on is put aside, and takes the place

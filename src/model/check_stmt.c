@@ -465,6 +465,11 @@ static int set_check(struct eval *ev, struct stmt *s)
 		return kernel_error(ev, s->loc, "Operation not supported");
 	if (d->flags & SETF_CONSTANT)
 		return kernel_error(ev, s->loc, "Device or resource busy");
+	if (d->flags & SETF_INTERVAL && set->foreign)
+		return check_error(ev, s->set.set->loc,
+				   "set '%s' is one of ipset's that holds networks or ranges, "
+				   "which rules cannot write to",
+				   set->name);
 	if (d->flags & SETF_INTERVAL)
 		return kernel_error(ev, rule_loc(ev), "Operation not supported");
 	if (el->comment)

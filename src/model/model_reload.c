@@ -230,6 +230,10 @@ static int foreign_carry_one(struct model *m, struct model_set *from, uint64_t n
 		err = set_item_add(m, t, from->name, &from->decl, LOC_NONE, &to);
 	if (err)
 		return err;
+	if (set_desc_of(from->set)->keying)
+		err = set_key_by(to->set, set_desc_of(from->set)->keying);
+	if (err)
+		return err;
 	to->foreign = true;
 	set_expect(to->set, set_count(from->set, now));
 	return set_keep(from, to, now);

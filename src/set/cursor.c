@@ -46,8 +46,13 @@ void set_elem_view(const struct set *s, struct set_elem *e, uint64_t now, struct
 
 struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, uint64_t now)
 {
+	bool single = lo && (!hi || !memcmp(lo, hi, s->key_len));
+	uint8_t buf[SET_KEY_MAX];
+
+	if (single)
+		lo = hi = key_meant(s, lo, buf);
 	if (lo && s->store.table)
-		return hi && memcmp(lo, hi, s->key_len) ? NULL : s->ops->match(s, lo, now);
+		return single ? s->ops->match(s, lo, now) : NULL;
 	struct set_elem *e = lo ? s->ops->find(s, lo, hi ? hi : lo) : s->store.catchall;
 	return e && elem_live(e, now) ? e : NULL;
 }
@@ -80,8 +85,13 @@ static int get_merged(struct set *s, const uint8_t *lo, const uint8_t *hi, uint6
 
 int set_get(struct set *s, const void *lo, const void *hi, uint64_t now, struct set_view *out)
 {
+	uint8_t buf[SET_KEY_MAX];
 	struct set_elem *e;
 
+	if (lo && s->masked && (!hi || !memcmp(lo, hi, s->key_len))) {
+		key_mask(s, lo, buf);
+		lo = hi = buf;
+	}
 	if (!hi)
 		hi = lo;
 	if (!lo) {

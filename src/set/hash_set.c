@@ -241,6 +241,28 @@ static int make_room(struct set *s, struct hash_table *t, struct hash_how how, u
 	return 0;
 }
 
+/* Takes some element out of a full set: 0, -ENFILE, -EBUSY, -ENOBUFS or -ENOMEM. */
+static int evict(struct set *s, struct hash_table *t, const uint8_t *key, struct hash_how how)
+{
+	uint8_t taken[SET_KEY_MAX];
+	struct hash_pos pos;
+	int there = hash_table_lock_some(t, key, how, &pos);
+	int err = MIN(there, 0);
+
+	if (there <= 0)
+		return err ? err : -ENFILE;
+	memcpy(taken, pos.key, s->key_len);
+	if (is_stuck(s, &pos))
+		err = -ENOBUFS;
+	else if (!how.packet && s->open)
+		err = journal_key(s, taken);
+	if (err)
+		hash_table_unlock(&pos);
+	else
+		drop(s, &pos);
+	return err;
+}
+
 /*
  * The live element of the item's key, locked at pos: 0 if it is a new one, 1 if it was there; or
  * -errno, and nothing is locked.
@@ -262,6 +284,8 @@ static int find_or_put(struct set *s, const struct set_item *item, struct lifeti
 			continue;
 		if (err == -ENFILE)
 			err = make_room(s, pos->t, how, now);
+		if (err == -ENFILE && s->desc.keying && s->desc.keying->evicts)
+			err = evict(s, pos->t, item->lo, how);
 		if (err)
 			return err;
 	}

@@ -571,6 +571,49 @@ void hash_table_drop(struct hash_pos *pos)
 		t->config.record_free(t->config.rcu, record);
 }
 
+/* The first of a locked segment that counts, from the home of pos->at on. */
+static bool pos_some(struct hash_pos *pos)
+{
+	const struct hash_segment *seg = pos->seg;
+	unsigned home = home_of(pos->at, seg->n_buckets);
+
+	for (unsigned k = 0; k < seg->n_buckets; k++) {
+		unsigned b = (home + k) % seg->n_buckets;
+		uint32_t m = pos->packet ? seg->bucket[b].head >> pos->shift & VIEW_BITS
+					 : bucket_next(pos->t, seg, b);
+		for (; m; m &= m - 1) {
+			pos->slot = b * SLOTS + (unsigned)__builtin_ctz(m);
+			pos->key = slot_key(pos->t, seg, pos->slot);
+			if (slot_counts(pos->t, seg, pos->slot, pos->packet))
+				return true;
+		}
+	}
+	return false;
+}
+
+int hash_table_lock_some(struct hash_table *t, const uint8_t *key, struct hash_how how,
+			 struct hash_pos *pos)
+{
+	const struct hash_root *root = LOAD_ACQUIRE(&t->root);
+	uint64_t at = t->ops->place(&root->key, key, t->key_len).at, first = at;
+	unsigned rounds = 0;
+
+	do {
+		*pos = (struct hash_pos){.t = t, .at = at, .packet = how.packet};
+		pos->seg = lock_at(t, LOAD_ACQUIRE(&t->root), at, !how.ready || !how.packet);
+		if (!pos->seg)
+			return -EBUSY;
+		pos->ready = how.ready;
+		pos->shift = how.packet ? LOAD(&t->read_shift) : t->next_shift;
+		if (pos_some(pos))
+			return 1;
+		at = place_behind(at, pos->seg->depth);
+		rounds += !at;
+		spin_unlock(&pos->seg->lock);
+	} while (rounds < 2 && !(rounds && at > first));
+	return 0;
+}
+
 /* --- all keys ------------------------------------------------------------------------------- */
 
 uint64_t hash_table_count(const struct hash_table *t)

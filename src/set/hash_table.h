@@ -134,6 +134,13 @@ bool hash_table_lock(struct hash_table *t, const uint8_t *key, struct hash_pos *
  */
 int hash_table_lock_shown(struct hash_table *t, const uint8_t *key, bool patient,
 			  struct hash_pos *pos);
+/*
+ * Some element that counts, which of them chance and the key decide, as by hash_table_lock() or,
+ * for a packet, hash_table_lock_shown(): 1, 0 where there is none, -EBUSY. pos->key is what stands
+ * there.
+ */
+int hash_table_lock_some(struct hash_table *t, const uint8_t *key, struct hash_how how,
+			 struct hash_pos *pos);
 void hash_table_unlock(struct hash_pos *pos);
 uint64_t hash_pos_word(const struct hash_pos *pos, enum hash_column c);
 /* The element that stands there, as lookups hand it out. */

@@ -75,10 +75,16 @@ int set_new(const struct set_desc *desc, struct set **out)
 		return -ENOMEM;
 	memset(s, 0, sizeof(*s));
 	s->desc = *desc;
+	s->desc.keying = NULL;
 	set_layout(s);
+	if (desc->keying && set_key_by(s, desc->keying)) {
+		free(s);
+		return -ENOMEM;
+	}
 	if (s->ops == &hash_set_ops) {
 		err = hash_set_table(s, &s->store.table);
 		if (err) {
+			free((void *)s->desc.keying);
 			free(s);
 			return err;
 		}
@@ -87,6 +93,21 @@ int set_new(const struct set_desc *desc, struct set **out)
 		s->bare = !desc->data_len && !desc->timeout && !desc->ext_ctx;
 	}
 	*out = s;
+	return 0;
+}
+
+int set_key_by(struct set *s, const struct set_keying *k)
+{
+	struct set_keying *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	*copy = *k;
+	s->masked = false;
+	for (unsigned i = 0; i < s->key_len; i++)
+		s->masked |= k->mask[i] != 0xff;
+	free((void *)s->desc.keying);
+	s->desc.keying = copy;
 	return 0;
 }
 
@@ -106,6 +127,7 @@ void set_free(struct set *s)
 	free(s->next_view);
 	elem_pool_close(s->pool);
 	journal_free(s);
+	free((void *)s->desc.keying);
 	free(s);
 }
 
@@ -213,6 +235,26 @@ static void show(struct set *s)
 {
 	if (s->ops->publish && !s->open)
 		s->ops->publish(s);
+}
+
+/* --- desc.keying ---------------------------------------------------------------------------- */
+
+/* The item of such a set with the key that it means, which the set may have: 0 or -ERANGE. */
+static int item_meant(const struct set *s, struct set_item *item, uint8_t buf[SET_KEY_MAX])
+{
+	const struct set_keying *k = s->desc.keying;
+	const uint8_t *key;
+
+	if (item->catchall || !item->lo || s->desc.interval ||
+	    (item->hi && memcmp(item->lo, item->hi, s->key_len)))
+		return 0;
+	item->lo = key = key_meant(s, item->lo, buf);
+	item->hi = NULL;
+	for (unsigned f = 0, at = 0; f < s->desc.n_fields; at += s->desc.field_len[f++])
+		if (memcmp(key + at, k->lo + at, s->desc.field_len[f]) < 0 ||
+		    memcmp(key + at, k->hi + at, s->desc.field_len[f]) > 0)
+			return -ERANGE;
+	return 0;
 }
 
 /* --- what users give ------------------------------------------------------------------------ */
@@ -344,9 +386,16 @@ int set_add(struct set *s, const struct set_item *item, unsigned flags, uint64_t
 	    struct set_elem **conflict)
 {
 	const uint8_t *lo, *hi;
+	uint8_t key[SET_KEY_MAX];
+	struct set_item meant;
 	struct lifetime t;
 	int err = set_admit(s);
 
+	if (!err && s->desc.keying) {
+		meant = *item;
+		item = &meant;
+		err = item_meant(s, &meant, key);
+	}
 	if (err)
 		return err;
 	if (is_bare_item(s, item)) {
@@ -417,6 +466,7 @@ static int delete_record(struct set *s, const uint8_t *lo, const uint8_t *hi, ui
 int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 {
 	const uint8_t *lo, *hi;
+	uint8_t key[SET_KEY_MAX];
 	int err = item_keys(s, item, &lo, &hi);
 	if (!err)
 		err = set_admit(s);
@@ -424,6 +474,8 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
 	if (err)
 		return err;
+	lo = key_meant(s, lo, key);
+	hi = s->desc.interval ? hi : lo;
 	if (lo && s->store.table)
 		return hash_set_delete(s, lo, now);
 	err = delete_record(s, lo, hi, now);
@@ -433,10 +485,24 @@ int set_delete(struct set *s, const struct set_item *item, uint64_t now)
 
 /* --- packet path ---------------------------------------------------------------------------- */
 
+static __attribute__((noinline)) uint64_t lookup_masked(struct set *s, const uint8_t *keys,
+							size_t stride, uint64_t mask,
+							const uint64_t *now, struct set_elem **hit)
+{
+	uint8_t meant[SET_BATCH_MAX * SET_KEY_MAX];
+
+	for (uint64_t rest = mask; rest; rest &= rest - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(rest);
+		key_mask(s, keys + i * stride, meant + (size_t)i * s->key_len);
+	}
+	return s->ops->lookup(s, meant, s->key_len, mask, now, hit);
+}
+
 uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mask,
 		    const uint64_t *now, struct set_elem **hit)
 {
-	uint64_t found = s->ops->lookup(s, keys, stride, mask, now, hit);
+	uint64_t found = s->masked ? lookup_masked(s, keys, stride, mask, now, hit)
+				   : s->ops->lookup(s, keys, stride, mask, now, hit);
 	struct set_elem *all = __atomic_load_n(&s->shown, __ATOMIC_ACQUIRE);
 
 	if (all)
@@ -460,10 +526,20 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	       struct set_elem **out)
 {
 	const uint8_t *lo, *hi;
+	uint8_t key[SET_KEY_MAX];
+	struct set_item meant;
 	struct lifetime t;
 
 	if (s->desc.interval)
 		return -EOPNOTSUPP;
+	if (s->desc.keying) {
+		meant = *item;
+		item = &meant;
+		if (item_meant(s, &meant, key)) {
+			__atomic_fetch_add(&s->stats.full, 1, __ATOMIC_RELAXED);
+			return -ERANGE;
+		}
+	}
 	int err = item_check(s, item, &lo, &hi, &t);
 	if (!err && (!lo || !s->desc.rcu) && s->open)
 		err = journal_reserve(s, JOURNAL_PER_CHANGE);
@@ -545,9 +621,11 @@ bool set_wants(const struct set *s)
 
 int set_remove(struct set *s, const void *key, uint64_t now)
 {
+	uint8_t meant[SET_KEY_MAX];
+
 	if (s->desc.interval)
 		return -EOPNOTSUPP;
-	return hash_set_remove(s, key, now);
+	return hash_set_remove(s, key_meant(s, key, meant), now);
 }
 
 const void *set_elem_data(const struct set *s, const struct set_elem *e)

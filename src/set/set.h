@@ -61,6 +61,16 @@ struct rcu;
 struct set;	 /* opaque */
 struct set_elem; /* opaque: the handle of an element */
 
+/*
+ * What the keys of a set of exact keys have to be, beyond their length. set_add(), set_delete(),
+ * set_find(), set_get(), set_update(), set_remove() and set_lookup() take any key for the one that
+ * is left of it under the mask; what is added lies, field by field, within lo..hi.
+ */
+struct set_keying {
+	bool evicts; /* one that comes to a full set takes the place of some other */
+	uint8_t mask[SET_KEY_MAX], lo[SET_KEY_MAX], hi[SET_KEY_MAX];
+};
+
 struct set_desc {
 	uint8_t n_fields;		   /* 1 to SET_FIELDS_MAX */
 	uint8_t field_len[SET_FIELDS_MAX]; /* bytes, each at least 1, SET_KEY_MAX together */
@@ -100,11 +110,16 @@ struct set_desc {
 	 */
 	void (*data_use)(void *ctx, const void *data, int delta);
 	void *data_ctx;
+
+	/* NULL: keys are what they are. Not with intervals, where lookups alone heed the mask. */
+	const struct set_keying *keying; /* copied */
 };
 
 /* 0, -EINVAL for a wrong desc, -EOPNOTSUPP for dynamic with interval, -ENOMEM. */
 int set_new(const struct set_desc *desc, struct set **out);
 void set_free(struct set *s);
+/* Gives an empty set, which nobody looks at yet, its desc.keying. 0 or -ENOMEM. */
+int set_key_by(struct set *s, const struct set_keying *k);
 const struct set_desc *set_desc_of(const struct set *s);
 unsigned set_key_len(const struct set *s);
 
@@ -153,7 +168,7 @@ enum set_add_flags {
  *  -ENFILE    the set is full
  *  -EINVAL    lo > hi in a field, a range in a set of exact keys, data missing or not wanted, a
  *             lifetime in a set without timeouts
- *  -ERANGE    expires_in_ns beyond the timeout
+ *  -ERANGE    expires_in_ns beyond the timeout; the key is none for desc.keying
  *  -EAGAIN    there is no room for what is to be freed later, see "Bounds"
  *  -ENOMEM
  * With -EEXIST *conflict (may be NULL) is the element in the way.
@@ -228,7 +243,8 @@ enum set_update_mode {
 
 /*
  * Add or refresh from the packet path; the item has an exact key and no comment. *out is the
- * element. 1 if it is new, 0 if it was there (its data stays), -ENFILE when full (counted),
+ * element. 1 if it is new, 0 if it was there (its data stays), -ENFILE when full, -ERANGE of
+ * desc.keying (both counted as full),
  * -EOPNOTSUPP in sets with ranges, -EINVAL as set_add(), -ENOMEM; -ENOBUFS and -EBUSY as below.
  */
 int set_update(struct set *s, enum set_update_mode mode, const struct set_item *item, uint64_t now,

@@ -94,6 +94,7 @@ struct set {
 	const struct set_ops *ops;
 	unsigned key_len, prefix_len; /* prefix_len: at most 8 */
 	unsigned off_hi, off_data, off_seq, elem_size;
+	bool masked;		/* desc.keying has a mask that is not all ones */
 	struct elem_pool *pool; /* made with the first record */
 	uint64_t next_seq;
 	struct set_store store;
@@ -234,6 +235,22 @@ struct lifetime {
 };
 
 uint64_t expiry_at(uint64_t now, uint64_t left);
+
+static inline void key_mask(const struct set *s, const uint8_t *key, uint8_t *out)
+{
+	for (unsigned i = 0; i < s->key_len; i++)
+		out[i] = key[i] & s->desc.keying->mask[i];
+}
+
+/* The key that stands for one, see struct set_keying; of a range or NULL that itself. */
+static inline const uint8_t *key_meant(const struct set *s, const uint8_t *key,
+				       uint8_t buf[SET_KEY_MAX])
+{
+	if (!key || !s->masked || s->desc.interval)
+		return key;
+	key_mask(s, key, buf);
+	return buf;
+}
 
 static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
 {
