@@ -118,7 +118,7 @@ static int interact(struct run *r)
 	struct line_reader lines;
 	const char *line;
 	size_t len;
-	int got = line_reader_open(&lines, "-"), status = 0;
+	int got = line_reader_open(&lines, "-"), status = 0, lost = 0;
 
 	if (got)
 		return trouble("reading", "standard input", got);
@@ -135,11 +135,14 @@ static int interact(struct run *r)
 		say(r);
 		if (status < 0)
 			trouble(NULL, NULL, status);
-		if (hand_out(r, NULL) || (prompt && state_save(r)))
+		lost = hand_out(r, NULL);
+		if (!lost && prompt)
+			lost = state_save(r);
+		if (lost)
 			break;
 	}
 	line_reader_close(&lines);
-	return got < 0 ? trouble("reading", "standard input", got) : 0;
+	return got < 0 ? trouble("reading", "standard input", got) : lost;
 }
 
 static int request_run(struct run *r, struct ipset_request *q)

@@ -1348,6 +1348,8 @@ def full_disk():
                      ["replay", "--help"]):
             err = tamis(*args, stdout=full, status=1)[1]
             same(err, "tamis: standard output: No space left on device\n")
+        err = tamis("ipset", "-", stdin=b"create s hash:ip\nlist s\nadd s 1.1.1.1\n", stdout=full, status=1)[1]
+        same(err, "tamis: standard output: No space left on device\n")
     for option in ("-w", "--dropped", "--log"):
         out, err = tamis(*REPLAY, "-q", option, "/dev/full", CAPTURE, status=1)
         holds("/dev/full" in err and "No space left on device" in err, err)
