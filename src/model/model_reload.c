@@ -130,8 +130,7 @@ static int element_keep(struct keeping *k, const struct set_view *v)
 				.data = v->data,
 				.comment = v->comment,
 				.timeout_ns = v->timeout_ns,
-				/* More is left where time goes back. */
-				.expires_in_ns = MIN(v->expires_in_ns, v->timeout_ns)};
+				.expires_in_ns = v->expires_in_ns};
 	char *comment = NULL;
 	bool stays = false;
 	struct set_view w;

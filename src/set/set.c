@@ -269,7 +269,7 @@ static int item_lifetime(const struct set *s, const struct set_item *item, struc
 		t.timeout = s->desc.timeout_ns;
 	else if (t.timeout == SET_NEVER)
 		t.timeout = 0;
-	if (t.expires_in > t.timeout)
+	if (t.expires_in && !t.timeout)
 		return -ERANGE;
 	*out = t;
 	return 0;

@@ -152,7 +152,7 @@ struct set_item {
 	bool catchall;		/* `*`: lo and hi are not looked at */
 	const void *data;	/* data_len bytes; required in a map, NULL in a set */
 	uint64_t timeout_ns;	/* 0: the set's default; SET_NEVER */
-	uint64_t expires_in_ns; /* what is left of the timeout; 0: all of it */
+	uint64_t expires_in_ns; /* what is left, more than the timeout too; 0: all of that */
 	const char *comment;	/* or NULL */
 	const void *template;	/* for ext_init(); NULL: the set's */
 };
@@ -168,7 +168,7 @@ enum set_add_flags {
  *  -ENFILE    the set is full
  *  -EINVAL    lo > hi in a field, a range in a set of exact keys, data missing or not wanted, a
  *             lifetime in a set without timeouts
- *  -ERANGE    expires_in_ns beyond the timeout; the key is none for desc.keying
+ *  -ERANGE    expires_in_ns of an element that stays; the key is none for desc.keying
  *  -EAGAIN    there is no room for what is to be freed later, see "Bounds"
  *  -ENOMEM
  * With -EEXIST *conflict (may be NULL) is the element in the way.

@@ -135,7 +135,7 @@ static inline int model_add(struct model *m, const struct set_item *item, unsign
 
 	if (lo && (m->desc.interval ? !model_holds(m, lo, hi, lo) : memcmp(lo, hi, m->len) != 0))
 		return -EINVAL;
-	if (item->expires_in_ns > timeout)
+	if (item->expires_in_ns && !timeout)
 		return -ERANGE;
 	int i = model_find(m, lo, hi);
 	if (i >= 0) {

@@ -371,12 +371,54 @@ static void order_of_arrival(void **state)
 	tamis_free(t);
 }
 
+/* What a packet refreshed has the set's lifetime before it, which may be more than its own. */
+static void refreshed(void **state)
+{
+	static const char text[] =
+		"table inet f {\n"
+		"	set bans { type ipv4_addr; flags dynamic, timeout; timeout 1h; }\n"
+		"	chain in {\n"
+		"		type filter hook prerouting priority filter;\n"
+		"		update @bans { ip saddr }\n"
+		"	}\n"
+		"}\n";
+	/* From 192.0.2.1 to 192.0.2.2, protocol 253, no payload. */
+	static const uint8_t bytes[] = {0x45, 0,    0,	 20, 0, 0, 0,	0, 64, 253,
+					0xf5, 0xe9, 192, 0,  2, 1, 192, 0, 2,  2};
+	struct tamis_packet p = {.data = bytes,
+				 .caplen = sizeof(bytes),
+				 .len = sizeof(bytes),
+				 .time = 10 * S,
+				 .link = TAMIS_LINK_RAW};
+	struct tamis *t = engine();
+	struct tamis_burst *b;
+	char *got;
+
+	load(t, text, 0);
+	load(t, "add element inet f bans { 192.0.2.1 timeout 30s }", 0);
+	assert_int_equal(tamis_burst_new(t, &b), 0);
+	assert_int_equal(tamis_burst_add(b, &p), 0);
+	assert_int_equal(tamis_burst_run(b), 0);
+	tamis_burst_free(b);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(tamis_list(t, 0, 20 * S, &got), 0);
+		assert_non_null(strstr(got, "{ 192.0.2.1 timeout 30s expires 59m50s }"));
+		free(got);
+		assert_null(reload(t, text, 20 * S));
+	}
+	assert_int_equal(tamis_list(t, 0, 3610 * S, &got), 0);
+	assert_null(strstr(got, "192.0.2.1"));
+	free(got);
+	tamis_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_bans), cmocka_unit_test(text_wins),
 		cmocka_unit_test(gives_up),   cmocka_unit_test(references),
 		cmocka_unit_test(failures),   cmocka_unit_test(order_of_arrival),
+		cmocka_unit_test(refreshed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,7 +282,7 @@ static void lifetimes(void **state)
 	assert_int_equal(add(s, KEY(2, .timeout_ns = SET_NEVER), 0), 0);
 	assert_int_equal(add(s, KEY(3, .timeout_ns = 20 * S, .expires_in_ns = 5 * S), 0), 0);
 	assert_int_equal(add(s, KEY(4), 0), -ENFILE);
-	assert_int_equal(add(s, KEY(4, .expires_in_ns = 11 * S), 0), -ERANGE);
+	assert_int_equal(add(s, KEY(4, .timeout_ns = SET_NEVER, .expires_in_ns = 1), 0), -ERANGE);
 	be32_store(k, 3);
 	e = set_find(s, k, NULL, 1 * S);
 	assert_non_null(e);
