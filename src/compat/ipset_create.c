@@ -42,6 +42,13 @@ static int family_set(struct ipset *s, struct ipset_body *b, const char *text)
 	return 0;
 }
 
+/* What is wrong with a number or an address is said too, but not in a restore. */
+static void mask_why_drop(struct ipset *s)
+{
+	if (s->line)
+		strbuf_truncate(&s->error, 0);
+}
+
 static int bitmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 {
 	unsigned bits = b->ip_len * 8, prefix = 0;
@@ -49,6 +56,7 @@ static int bitmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 	if (!ipset_address_parse(text, strlen(text), b->ip_len, b->mask)) {
 		ipset_fail(s, "Syntax error: cannot parse %s: resolving to IPv%c address failed",
 			   text, b->ip_len == 4 ? '4' : '6');
+		mask_why_drop(s);
 		return ipset_fail(s, "Syntax error: bitmask is not valid for family = %s",
 				  ipset_family_name(b->type, b->ip_len));
 	}
@@ -72,9 +80,11 @@ static int netmask_set(struct ipset *s, struct ipset_body *b, const char *text)
 
 	if (!err && (!number || number > bits))
 		err = ipset_fail(s, "Syntax error: '%s' is out of range 1-%u", text, bits);
-	if (err)
+	if (err) {
+		mask_why_drop(s);
 		return ipset_fail(s, "Syntax error: netmask is out of the inclusive range of 1-%u",
 				  bits);
+	}
 	if (number == bits)
 		return 0;
 	b->masked = true;

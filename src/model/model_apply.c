@@ -332,6 +332,7 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 		if (ret == -ENOMEM || !a.cmd)
 			break;
 		a.kernel_kind = false;
+		a.failing = LOC_NONE;
 		last = a.cmd->loc;
 		int err = cmd_run(&a);
 		arena_reset(&m->scratch);
@@ -346,6 +347,8 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 		for (size_t i = before; a.kernel_kind && i < sources->diags.n; i++)
 			if (vec_push(&kernel, (uint32_t)i))
 				ret = -ENOMEM;
+		if (vec_push(&a.failed, a.failing.end ? a.failing : last))
+			ret = -ENOMEM;
 		if (ret == -ENOMEM || sources->n_errors >= sources->max_errors)
 			break;
 	}
@@ -358,5 +361,6 @@ int model_apply(struct model *m, struct source_set *sources, struct cmd_list *cm
 	if (!ret && out && strbuf_error(out))
 		ret = -ENOMEM;
 	vec_free(&kernel);
+	vec_free(&a.failed);
 	return ret;
 }

@@ -197,16 +197,34 @@ static int reading_rest(struct reading *r, int refused, size_t told)
 	return refused;
 }
 
-/* Looks for a key of these bounds among some elements; true if it need not go on. */
+/* Where a command has failed: nothing from there on was carried out. Else behind all. */
+static uint32_t command_failed(const struct apply *a, const struct cmd *c)
+{
+	uint32_t at = UINT32_MAX;
+
+	for (size_t i = 0; i < a->failed.n; i++) {
+		const struct loc *l = &a->failed.items[i];
+
+		if (l->src == c->loc.src && l->begin >= c->loc.begin && l->begin < c->loc.end)
+			at = MIN(at, l->begin);
+	}
+	return at;
+}
+
+/*
+ * Looks for a key of these bounds among some elements in front of `failed`; true if it need not go
+ * on.
+ */
 static bool key_find(const struct expr *some, const uint8_t *lo, const uint8_t *hi, unsigned len,
-		     const struct loc *before, struct loc *found)
+		     const struct loc *before, uint32_t failed, struct loc *found)
 {
 	uint8_t l[SET_KEY_MAX], h[SET_KEY_MAX];
 
 	for (uint32_t i = 0; i < some->list.n; i++) {
 		const struct expr *key = some->list.items[i];
 
-		if (key->loc.src == before->src && key->loc.begin == before->begin)
+		if (key->loc.begin >= failed ||
+		    (key->loc.src == before->src && key->loc.begin == before->begin))
 			return true;
 		if (key->kind != EX_CATCHALL && check_key_bytes(key, l, h) && !memcmp(l, lo, len) &&
 		    !memcmp(h, hi, len)) {
@@ -223,6 +241,7 @@ static int key_find_in(struct apply *a, struct model_set *s, const struct cmd *c
 {
 	unsigned len = set_key_len(s->set), n_errors = a->src->n_errors;
 	size_t told = a->src->diags.n;
+	uint32_t failed = command_failed(a, c);
 	struct arena arena = ARENA_INIT;
 	struct reading r;
 	bool end = false;
@@ -238,7 +257,7 @@ static int key_find_in(struct apply *a, struct model_set *s, const struct cmd *c
 		err = check_element_keys(&r.check, &s->decl, r.some);
 		if (err == -ENOMEM)
 			break;
-		end = !err && key_find(r.some, v->lo, v->hi, len, before, found);
+		end = !err && key_find(r.some, v->lo, v->hi, len, before, failed, found);
 		arena_reset(&arena);
 	}
 	a->src->diags.n = told;
@@ -359,10 +378,12 @@ static int batch_add(struct apply *a, struct model_set *s, struct batch *b, bool
 
 	for (size_t i = 0; listing && !listed && i < done; i++)
 		listed = listed_add(s, &b->set[i]);
+	if (err)
+		a->failing = b->item[done].loc;
 	if (err == -EEXIST)
 		err = fail_conflict(a, s, &b->item[done], conflict);
 	else if (err)
-		err = fail_errno(a, b->item[done].loc, err);
+		err = fail_errno(a, a->failing, err);
 	b->n = 0;
 	return err ? err : listed;
 }
@@ -372,8 +393,9 @@ static int some_add(struct apply *a, struct model_set *s, struct expr *some, str
 		    bool create)
 {
 	int err = 0, wrong = 0;
+	uint32_t i;
 
-	for (uint32_t i = 0; !err && !wrong && i < some->list.n; i++) {
+	for (i = 0; !err && !wrong && i < some->list.n; i++) {
 		struct item *it = &b->item[b->n];
 
 		it->set = (struct set_item){0};
@@ -385,6 +407,8 @@ static int some_add(struct apply *a, struct model_set *s, struct expr *some, str
 	}
 	if (!err && b->n)
 		err = batch_add(a, s, b, create);
+	if (!err && wrong)
+		a->failing = elem_key(some->list.items[i - 1])->loc;
 	return err ? err : wrong;
 }
 

@@ -78,6 +78,8 @@ struct apply {
 	struct strbuf *out;
 	const struct cmd_list *cmds; /* all */
 	const struct cmd *cmd;	     /* the one at hand */
+	struct loc failing;	     /* of it: the element that was refused, if it was one */
+	VEC(struct loc) failed;	     /* the same of those before, or all of one */
 	bool kernel_kind; /* the error just told is of the second kind, see fail_kernel() */
 };
 
