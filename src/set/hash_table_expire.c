@@ -13,7 +13,10 @@ struct expiring {
 	void *ctx;
 };
 
-/* Takes out of a bucket what has expired; the earliest expiry left, or `least` if that is earlier.
+/*
+ * Takes out of a bucket what has expired; the earliest expiry left, or `least` if that is earlier.
+ * Due times are those of the view that changes go to: what is in the other alone goes or comes back
+ * with the end of the transaction, which tells them anew. So packets may leave what is due.
  */
 static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsigned b,
 			      uint64_t least)
@@ -22,14 +25,16 @@ static uint64_t expire_bucket(struct expiring *x, struct hash_segment *seg, unsi
 	const uint64_t *expires = &seg->column[HASH_EXPIRES][b * SLOTS];
 	uint32_t head = seg->bucket[b].head, m = head_kept(head);
 	uint32_t there = x->shown ? head >> x->shift : bucket_next(t, seg, b);
+	uint32_t next = x->shown ? head >> (x->shift ^ VIEW_SHIFT) : there;
 
 	for (; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m), slot = b * SLOTS + i;
 		uint64_t end = LOAD(&expires[i]);
 		if (!end)
 			continue;
-		if (!(there & 1U << i)) { /* in the other view alone */
-			least = MIN(least, end);
+		if (!(there & 1U << i)) {
+			if (next & 1U << i)
+				least = MIN(least, end);
 			continue;
 		}
 		if (end <= x->now && x->n < x->budget && slot_counts(t, seg, slot, x->shown) &&
@@ -94,10 +99,15 @@ unsigned hash_table_expire(struct hash_table *t, uint64_t now, unsigned budget, 
 	struct hash_segment *seg;
 
 	while (x.n < x.budget && *steps && (seg = due_segment(t, now))) {
+		unsigned before = x.n;
 		uint64_t due = expire_segment(&x, seg);
 		spin_lock(&t->lock);
 		due_set(t, seg, due);
 		spin_unlock(&t->lock);
+		if (x.n == before && due <= now) { /* in the way of a packet: none of it is its */
+			spin_unlock(&seg->lock);
+			break;
+		}
 		bool built = false;
 		if (how.ready || must_not_defer(t, how.packet))
 			spin_unlock(&seg->lock);

@@ -320,6 +320,10 @@ static void undo_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
 	}
 	seg->flushed = false;
 	count_add(t, n);
+	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b += DUE_BUCKETS)
+		bucket_due_again(t, seg, b);
+	if (seg->column[HASH_EXPIRES])
+		segment_due_again(t, seg);
 	spin_unlock(&seg->lock);
 }
 
