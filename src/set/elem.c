@@ -154,7 +154,8 @@ void elem_attach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
 		s->store.catchall = e;
-		catchall_show(s);
+		if (!set_is_hidden(s))
+			catchall_show(s);
 	} else {
 		if (!s->undoing || !s->ops->revert)
 			s->ops->insert(s, e);
@@ -169,7 +170,8 @@ void elem_detach(struct set *s, struct set_elem *e)
 {
 	if (elem_is_catchall(e)) {
 		s->store.catchall = NULL;
-		catchall_show(s);
+		if (!set_is_hidden(s))
+			catchall_show(s);
 	} else {
 		s->store.n--;
 		if (!s->undoing || !s->ops->revert)

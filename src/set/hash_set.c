@@ -118,7 +118,7 @@ static int change_lifetime(struct set *s, struct hash_pos *pos, uint64_t timeout
 
 	pos_lifetime(s, pos, &old_timeout, &old_expires);
 	if (!pos->packet && s->open && hash_pos_is_old(pos))
-		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires, expires);
+		err = journal_key_lifetime(s, pos->key, old_timeout, old_expires, timeout, expires);
 	return err ? err : set_lifetime(s, pos, timeout, expires);
 }
 
@@ -458,16 +458,18 @@ void hash_set_unflush(struct set *s)
 }
 
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
-			       uint64_t expires, uint32_t fold)
+			       uint64_t expires, struct journal_folds set)
 {
 	struct hash_pos pos;
 
 	if (hash_table_lock(s->store.table, key, &pos)) {
 		uint64_t timeout_now, expires_now;
 		pos_lifetime(s, &pos, &timeout_now, &expires_now);
-		if (journal_fold(expires_now) != fold)
+		struct journal_folds now = journal_fold(timeout_now, expires_now);
+		if (timeout && now.expires != set.expires)
 			expires = expires_now;
-		set_lifetime(s, &pos, timeout, expires); /* it had these columns before */
+		if (now.timeout == set.timeout)
+			set_lifetime(s, &pos, timeout, expires); /* these columns were there */
 	}
 	hash_table_unlock(&pos);
 }

@@ -27,8 +27,8 @@ enum journal_op {
 };
 
 struct journal_entry {
-	uint32_t op;
-	uint32_t size; /* DESC; KEY_LIFETIME: journal_fold() of the expiry that was set */
+	uint32_t op : 8, set_timeout : 24; /* KEY_LIFETIME: struct journal_folds */
+	uint32_t size;			   /* DESC; KEY_LIFETIME: of the expiry that was set */
 	union {
 		struct set_elem *e;
 		struct set_store *store; /* FLUSHED; without table if that was flushed in place */
@@ -36,7 +36,7 @@ struct journal_entry {
 		uint8_t key[8];		 /* KEY*, of up to 8 bytes */
 		uint8_t *long_key;	 /* KEY*, of more */
 	};
-	uint64_t timeout; /* LIFETIME, DESC */
+	uint64_t timeout; /* LIFETIME, DESC, KEY_LIFETIME */
 	union {
 		uint64_t expires; /* LIFETIME */
 		uint64_t expired; /* FLUSHED: how many of them had */
@@ -120,16 +120,25 @@ int journal_key_expired(struct set *s, const uint8_t *key)
 	return push_key(s, (struct journal_entry){.op = JOURNAL_KEY_EXPIRED}, key);
 }
 
-uint32_t journal_fold(uint64_t expires)
+static uint32_t fold(uint64_t v)
 {
-	return (uint32_t)(expires ^ expires >> 32);
+	return (uint32_t)(v ^ v >> 32);
+}
+
+struct journal_folds journal_fold(uint64_t timeout, uint64_t expires)
+{
+	uint32_t t = fold(timeout);
+
+	return (struct journal_folds){(t ^ t >> 24) & 0xffffff, fold(expires)};
 }
 
 int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires,
-			 uint64_t new_expires)
+			 uint64_t new_timeout, uint64_t new_expires)
 {
+	struct journal_folds set = journal_fold(new_timeout, new_expires);
 	struct journal_entry entry = {.op = JOURNAL_KEY_LIFETIME,
-				      .size = journal_fold(new_expires),
+				      .set_timeout = set.timeout,
+				      .size = set.expires,
 				      .timeout = timeout,
 				      .expires = expires};
 	return push_key(s, entry, key);
@@ -250,7 +259,7 @@ int set_flush(struct set *s, uint64_t now)
 		err = s->ops->prepare(s);
 	if (err)
 		return err;
-	bool in_place = s->store.table && s->open && s->desc.rcu;
+	bool in_place = s->store.table && set_is_hidden(s);
 	if (s->store.table)
 		expired += hash_table_expired(s->store.table, now);
 	if (s->store.table && !in_place) {
@@ -278,7 +287,7 @@ int set_flush(struct set *s, uint64_t now)
 		.table = table, .fresh = table && held && !in_place, .flushed = in_place};
 	if (table && !in_place)
 		hash_set_publish(s);
-	else if (!table)
+	else if (!set_is_hidden(s))
 		catchall_show(s);
 	if (held) {
 		*held = old;
@@ -319,9 +328,9 @@ static void close_journal(struct set *s)
 /* Shows workers what was changed. */
 static void commit_table(struct set *s)
 {
-	hash_set_publish(s);
 	if (!s->store.fresh)
 		hash_table_publish(s->store.table);
+	hash_set_publish(s);
 }
 
 int set_commit(struct set *s, uint64_t deadline)
@@ -332,6 +341,8 @@ int set_commit(struct set *s, uint64_t deadline)
 		commit_table(s);
 	if (s->ops->publish && !s->committed)
 		s->ops->publish(s);
+	if (!s->committed)
+		catchall_show(s);
 	s->committed = true;
 	if (s->store.table && s->journal.n && rcu_wait(s->desc.rcu, deadline))
 		return -EAGAIN;
@@ -374,10 +385,8 @@ static void undo_flush(struct set *s, const struct journal_entry *j)
 		s->store.table = kept;
 	if (s->ops->revert)
 		s->ops->revert(s);
-	if (s->store.table)
+	if (s->store.table && !set_is_hidden(s))
 		hash_set_publish(s);
-	else
-		catchall_show(s);
 }
 
 static void undo(struct set *s, const struct journal_entry *j)
@@ -415,7 +424,8 @@ static void undo(struct set *s, const struct journal_entry *j)
 		break;
 	case JOURNAL_KEY_LIFETIME:
 		hash_table_revert(s->store.table);
-		hash_set_restore_lifetime(s, entry_key(s, j), j->timeout, j->expires, j->size);
+		hash_set_restore_lifetime(s, entry_key(s, j), j->timeout, j->expires,
+					  (struct journal_folds){j->set_timeout, j->size});
 		entry_key_free(s, j);
 		break;
 	}
@@ -433,6 +443,7 @@ void set_rollback(struct set *s)
 	while (s->journal.n)
 		undo(s, &s->journal.items[--s->journal.n]);
 	s->undoing = false;
+	catchall_show(s);
 	if (s->store.table)
 		hash_table_revert(s->store.table);
 	close_journal(s);

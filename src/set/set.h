@@ -214,8 +214,9 @@ int set_flush(struct set *s, uint64_t now);
  * Handles of exact keys longer than 7 bytes without data, comment and state are not kept.
  *
  * With desc.rcu lookups see nothing of a transaction until set_commit(), then all of it, from one
- * call of set_lookup() to the next; of elements that stay, a new lifetime shows at once, and of the
- * catch-all everything. set_commit() waits for a grace period, until its deadline by the clock of
+ * call of set_lookup() to the next, but for the catch-all: it is another store, the next one. Of
+ * elements that stay, a new lifetime shows at once; one that a packet refreshed since keeps that
+ * when it is undone. set_commit() waits for a grace period, until its deadline by the clock of
  * desc.rcu (UINT64_MAX: none). Then it is -EAGAIN: lookups see what was changed, but what was taken
  * out is still held, and until set_commit(), called again, is 0, all changes by the control thread
  * are -EAGAIN and set_rollback() does nothing. Without desc.rcu lookups see changes

@@ -229,6 +229,11 @@ static inline uint64_t size_live(const struct set *s, uint64_t now)
 	return set_count(s, now) - (all && elem_live(all, now));
 }
 
+/* Of a lifetime, enough to tell it from nearly every other: 24 and 32 bits. */
+struct journal_folds {
+	uint32_t timeout, expires;
+};
+
 /* What an item says of its life; 0: none. */
 struct lifetime {
 	uint64_t timeout, expires_in;
@@ -255,6 +260,12 @@ static inline const uint8_t *key_meant(const struct set *s, const uint8_t *key,
 static inline uint64_t key_prefix(const struct set *s, const uint8_t *key)
 {
 	return be_load(key, s->prefix_len);
+}
+
+/* Lookups see nothing of the changes before the commit. */
+static inline bool set_is_hidden(const struct set *s)
+{
+	return s->open && s->desc.rcu;
 }
 
 static inline void catchall_show(struct set *s)
@@ -309,9 +320,12 @@ void hash_set_settle(struct set *s, const uint8_t *key);
 /* A flush within a transaction that readers see nothing of yet; that it is undone. */
 void hash_set_flush(struct set *s);
 void hash_set_unflush(struct set *s);
-/* `fold` is of the expiry that the transaction set: one that a packet set since stays. */
+/*
+ * `set` is of the lifetime that the transaction gave it. An expiry that a packet set since stays,
+ * and so does an element with another timeout: a packet put it in since.
+ */
 void hash_set_restore_lifetime(struct set *s, const uint8_t *key, uint64_t timeout,
-			       uint64_t expires, uint32_t fold);
+			       uint64_t expires, struct journal_folds set);
 
 /* kind.c: of a bitmap, outside of a transaction. 0 or -ENOMEM. */
 int set_become_hash(struct set *s);
@@ -351,9 +365,8 @@ void journal_desc(struct set *s);				       /* before it changes */
 int journal_key(struct set *s, const uint8_t *key);
 int journal_key_expired(struct set *s, const uint8_t *key);
 int journal_key_lifetime(struct set *s, const uint8_t *key, uint64_t timeout, uint64_t expires,
-			 uint64_t new_expires);
-/* Tells two expiries apart, in 32 bits: of two that differ one in 2^32 is taken for the other. */
-uint32_t journal_fold(uint64_t expires);
+			 uint64_t new_timeout, uint64_t new_expires);
+struct journal_folds journal_fold(uint64_t timeout, uint64_t expires);
 /* Takes everything out for good. */
 void store_drop(struct set *s);
 void journal_free(struct set *s);
