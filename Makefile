@@ -44,7 +44,7 @@ soak: ## sets, rules and jumps against naive references, SOAK (2000000) random s
 	@scripts/setup.sh build test
 	@$(MAKE) --no-print-directory all
 	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_set_random
-	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_flush
+	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_set_views
 	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_classify
 	TAMIS_SOAK=$(SOAK) $(BUILD)/tests/unit/test_jumps
 

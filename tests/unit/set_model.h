@@ -7,6 +7,8 @@
 #ifndef TAMIS_SET_MODEL_H
 #define TAMIS_SET_MODEL_H
 
+#include <stdlib.h>
+
 #include "set/set.h"
 
 enum { MODEL_MAX = 4096 };
@@ -17,6 +19,7 @@ struct model_elem {
 	uint64_t timeout, expires;
 	const char *state; /* the template it was made of */
 	bool catchall, comment;
+	uint64_t id, old_timeout, old_expires, set_expires; /* see set_views.h */
 };
 
 struct model {
@@ -166,12 +169,33 @@ static inline int model_add(struct model *m, const struct set_item *item, unsign
 	return 0;
 }
 
+/* For qsort(): the order in which elements are listed. */
+static const struct model *sorting;
+
+static inline int listing_order(const void *a, const void *b)
+{
+	const struct model_elem *x = a, *y = b;
+	if (x->catchall != y->catchall)
+		return x->catchall ? 1 : -1;
+	int c = memcmp(x->lo, y->lo, sorting->len);
+	return c ? c : memcmp(y->hi, x->hi, sorting->len);
+}
+
+/* A piece of an element has lifetime and comment of it, and nothing else. */
+static inline void model_anew(const struct model *m, struct model_elem *e)
+{
+	e->id = 0;
+	e->state = m->desc.ext_ctx;
+}
+
 /* Cuts lo..hi out: for keys of up to 4 bytes, which are numbers here. */
 static inline int model_cut(struct model *m, uint64_t lo, uint64_t hi)
 {
 	static struct model_elem pieces[2 * MODEL_MAX];
 	unsigned n = 0, gone = 0, len = m->len;
 
+	sorting = m; /* of two pieces that are one range the first counts */
+	qsort(m->e, m->n, sizeof(m->e[0]), listing_order);
 	for (uint64_t at = lo; at <= hi;) { /* no gap? */
 		uint64_t next = at;
 		for (unsigned i = 0; i < m->n; i++)
@@ -188,10 +212,12 @@ static inline int model_cut(struct model *m, uint64_t lo, uint64_t hi)
 		gone++;
 		if (be_load(e->lo, len) < lo) {
 			pieces[n] = *e;
+			model_anew(m, &pieces[n]);
 			be_store(pieces[n++].hi, lo - 1, len);
 		}
 		if (be_load(e->hi, len) > hi) {
 			pieces[n] = *e;
+			model_anew(m, &pieces[n]);
 			be_store(pieces[n++].lo, hi + 1, len);
 		}
 	}

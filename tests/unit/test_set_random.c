@@ -12,74 +12,7 @@
 
 #include <cmocka.h>
 
-#include "set_model.h"
-
-static uint64_t rng;
-
-static uint32_t rnd(uint32_t n)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)(rng >> 20) % n;
-}
-
-/* Bits behind the numbers in keys, so that they lie far apart: of the kind that is tried. */
-static unsigned shift;
-
-/* A number at the end of a field, of two bytes if it has them; from four on with bits behind it. */
-static void put_low(uint8_t *field, unsigned len, uint32_t v)
-{
-	unsigned n = len >= 4 ? 4 : MIN(len, 2U);
-
-	memset(field, 0, len);
-	be_store(field + len - n, len >= 4 ? v << shift : v, n);
-}
-
-static uint32_t get_low(const uint8_t *field, unsigned len)
-{
-	unsigned n = len >= 4 ? 4 : MIN(len, 2U);
-	return (uint32_t)be_load(field + len - n, n) >> (len >= 4 ? shift : 0);
-}
-
-/* Few values a field, so that keys meet; its ends too. */
-static void random_key(const struct set_desc *d, uint32_t spread, uint8_t *key)
-{
-	for (unsigned f = 0; f < d->n_fields; key += d->field_len[f++]) {
-		if (!rnd(12))
-			memset(key, 0xff, d->field_len[f]);
-		else
-			put_low(key, d->field_len[f], rnd(spread));
-	}
-}
-
-static void random_range(const struct set_desc *d, uint32_t spread, uint32_t width, uint8_t *lo,
-			 uint8_t *hi)
-{
-	unsigned len = model_key_len(d);
-
-	random_key(d, spread, lo);
-	memcpy(hi, lo, len);
-	if (!d->interval)
-		return;
-	for (unsigned f = 0, at = 0; f < d->n_fields; at += d->field_len[f++]) {
-		uint32_t most = d->field_len[f] == 1 ? 255 : 65535;
-		uint32_t v = get_low(hi + at, d->field_len[f]) + rnd(width);
-		if (hi[at] == 0xff)
-			continue;
-		put_low(hi + at, d->field_len[f], MIN(v, most));
-		if (d->field_len[f] >= 4 && rnd(2)) /* up to the next number */
-			be32_store(hi + at + d->field_len[f] - 4,
-				   be32_load(hi + at + d->field_len[f] - 4) |
-					   (uint32_t)((1ULL << shift) - 1));
-	}
-	if (!rnd(40)) { /* whatever, sometimes nonsense */
-		random_key(d, spread, hi);
-	} else if (!rnd(40)) {
-		memset(lo, 0, len);
-		memset(hi, 0xff, len);
-	}
-}
+#include "set_random.h"
 
 struct run {
 	struct set *s;
@@ -105,26 +38,6 @@ static void count_data(void *ctx, const void *data, int delta)
 	uint32_t v;
 	memcpy(&v, data, sizeof(v));
 	r->data_uses[v] += delta;
-}
-
-static unsigned *ext_counter;
-
-/* Templates are strings: so states are of several sizes. */
-static size_t ext_size(const void *template)
-{
-	return strlen(template) + 1;
-}
-
-static int ext_make(void *ext, const void *template, uint64_t now)
-{
-	++*ext_counter;
-	strcpy(ext, template);
-	return 0;
-}
-
-static void ext_drop(void *ext)
-{
-	--*ext_counter;
 }
 
 static void check_lookup(struct run *r)
@@ -161,24 +74,11 @@ static void check_lookup(struct run *r)
 				 e->expires == UINT64_MAX ? 0 : e->expires - r->now);
 		if (r->m->desc.data_len)
 			assert_memory_equal(v.data, &e->data, sizeof(e->data));
-		if (model_merges(r->m)) /* pieces begin anew */
-			continue;
 		assert_int_equal(v.comment != NULL, e->comment);
 		assert_int_equal(v.ext != NULL, e->state != NULL);
 		if (e->state)
-			assert_string_equal(v.ext, e->state);
+			assert_string_equal(((const struct ext *)v.ext)->text, e->state);
 	}
-}
-
-static const struct model *sorting;
-
-static int listing_order(const void *a, const void *b)
-{
-	const struct model_elem *x = a, *y = b;
-	if (x->catchall != y->catchall)
-		return x->catchall ? 1 : -1;
-	int c = memcmp(x->lo, y->lo, sorting->len);
-	return c ? c : memcmp(y->hi, x->hi, sorting->len);
 }
 
 static void check_listing(struct run *r)
