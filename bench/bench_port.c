@@ -9,18 +9,19 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "hash_input.h"
 #include "set/set.h"
 
 enum { KEYS = 1 << 16, BURST = 64, PORTS = 1 << 16 };
 
-struct input {
+struct ports {
 	char name[24];
 	size_t n;
 	uint16_t port[PORTS]; /* all of them, the first n are in the set */
 	uint8_t keys[KEYS][2];
 };
 
-static void input_make(struct input *in, size_t n)
+static void ports_make(struct ports *in, size_t n)
 {
 	uint64_t random = 5;
 
@@ -40,12 +41,12 @@ static void input_make(struct input *in, size_t n)
 	}
 }
 
-static void row_ns(const struct input *in, const char *who, double *v)
+static void row_ns(const struct ports *in, const char *who, double *v)
 {
 	bench_runs(in->name, "lookup, burst of 64", who, v, BENCH_RUNS, "ns");
 }
 
-static uint64_t set_look(struct set *s, const struct input *in)
+static uint64_t set_look(struct set *s, const struct ports *in)
 {
 	static const uint64_t now[BURST];
 	uint64_t found = 0;
@@ -56,7 +57,7 @@ static uint64_t set_look(struct set *s, const struct input *in)
 	return found;
 }
 
-static uint64_t bits_look(const uint64_t *bits, const struct input *in)
+static uint64_t bits_look(const uint64_t *bits, const struct ports *in)
 {
 	uint64_t found = 0;
 
@@ -72,9 +73,9 @@ static uint64_t bits_look(const uint64_t *bits, const struct input *in)
 }
 
 /* Returns what is found. */
-static uint64_t of_set(const struct input *in, bool interval, const char *who)
+static uint64_t of_set(const struct ports *in, bool interval, struct rcu *rcu, const char *who)
 {
-	struct set_desc d = {.n_fields = 1, .field_len = {2}, .interval = interval};
+	struct set_desc d = {.n_fields = 1, .field_len = {2}, .interval = interval, .rcu = rcu};
 	double v[BENCH_RUNS];
 	size_t before = bench_memory();
 	uint64_t found = 0, start = bench_ran();
@@ -101,7 +102,7 @@ static uint64_t of_set(const struct input *in, bool interval, const char *who)
 	return found;
 }
 
-static uint64_t of_bits(const struct input *in)
+static uint64_t of_bits(const struct ports *in)
 {
 	uint64_t *bits = calloc(PORTS / 64, sizeof(*bits)), found = 0;
 	double v[BENCH_RUNS];
@@ -122,12 +123,16 @@ static uint64_t of_bits(const struct input *in)
 void bench_port(void)
 {
 	static const size_t sizes[] = {5, 60000};
-	static struct input in;
+	static struct ports in;
+	struct rcu *rcu = rcu_begin();
 
 	for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
-		input_make(&in, sizes[i]);
+		ports_make(&in, sizes[i]);
 		uint64_t found = of_bits(&in);
-		if (of_set(&in, false, "exact") != found || of_set(&in, true, "interval") != found)
+		if (of_set(&in, false, NULL, "exact") != found ||
+		    of_set(&in, false, rcu, "exact rcu") != found ||
+		    of_set(&in, true, NULL, "interval") != found)
 			bench_skip(in.name, "they differ in what they find");
 	}
+	rcu_free(rcu);
 }

@@ -416,10 +416,13 @@ static const struct state_template *element_states(struct build *b, const struct
 	return t;
 }
 
-/* Packets of a burst may each add an element; what that takes is made ready. */
+/*
+ * Packets of a burst may each add an element; what that takes is made ready. Where they take some
+ * out a bitmap must become another kind.
+ */
 static void adds(struct build *b, const struct prog_op *op)
 {
-	int err = op->update.op == PU_DELETE
+	int err = op->update.op == PU_DELETE && set_kind_of(op->update.set) != SET_BITMAP
 			  ? 0
 			  : set_expect_updates(op->update.set, op->update.template,
 					       op->update.timeout_ns, SET_BATCH_MAX);

@@ -30,11 +30,11 @@ static int desc_check(const struct set_desc *d)
 	return d->dynamic && d->interval ? -EOPNOTSUPP : 0;
 }
 
-/* Nothing but short keys, and workers add none beside each other. */
+/* Nothing but short keys, and packets are not said to add any. */
 static bool bitmap_fits(const struct set *s)
 {
 	const struct set_desc *d = &s->desc;
-	return s->key_len <= 2 && !d->data_len && !d->timeout && !d->dynamic && !d->rcu &&
+	return s->key_len <= 2 && !d->data_len && !d->timeout && !d->dynamic &&
 	       !(d->ext_init && d->ext_ctx);
 }
 
@@ -522,6 +522,12 @@ uint64_t set_lookup(struct set *s, const void *keys, size_t stride, uint64_t mas
 	return found;
 }
 
+/* Not what has versions beside readers: those are the control thread's to make. */
+static bool packets_may(const struct set *s)
+{
+	return !s->desc.interval && !(s->desc.rcu && s->ops == &bitmap_set_ops);
+}
+
 int set_update(struct set *s, enum set_update_mode mode, const struct set_item *item, uint64_t now,
 	       struct set_elem **out)
 {
@@ -530,7 +536,7 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
 	struct set_item meant;
 	struct lifetime t;
 
-	if (s->desc.interval)
+	if (!packets_may(s))
 		return -EOPNOTSUPP;
 	if (s->desc.keying) {
 		meant = *item;
@@ -582,8 +588,8 @@ int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns,
 
 	int err;
 
-	if (s->desc.interval)
-		return 0;
+	if (!packets_may(s))
+		return s->desc.interval ? 0 : -EOPNOTSUPP;
 	err = set_admit(s);
 	if (err)
 		return err;
@@ -623,8 +629,10 @@ int set_remove(struct set *s, const void *key, uint64_t now)
 {
 	uint8_t meant[SET_KEY_MAX];
 
-	if (s->desc.interval)
+	if (!packets_may(s))
 		return -EOPNOTSUPP;
+	if (s->ops == &bitmap_set_ops)
+		return set_delete(s, &(struct set_item){.lo = key}, now);
 	return hash_set_remove(s, key_meant(s, key, meant), now);
 }
 

@@ -77,7 +77,11 @@ struct set_desc {
 	uint16_t data_len;		   /* 0: a plain set */
 	bool interval;			   /* elements may be ranges */
 	bool timeout;			   /* elements may have a lifetime */
-	bool dynamic;		 /* set_update() may add elements; not together with interval */
+	/*
+	 * set_update() may add elements; not together with interval. With rcu a plain set of keys
+	 * of 1 or 2 bytes is one that packets change only if this says so.
+	 */
+	bool dynamic;
 	bool auto_merge;	 /* interval sets of one field; elsewhere it changes nothing */
 	uint32_t size;		 /* most elements, exact, the catch-all not counted; 0: no limit */
 	uint64_t timeout_ns;	 /* default lifetime; 0: none */
@@ -246,7 +250,8 @@ enum set_update_mode {
  * Add or refresh from the packet path; the item has an exact key and no comment. *out is the
  * element. 1 if it is new, 0 if it was there (its data stays), -ENFILE when full, -ERANGE of
  * desc.keying (both counted as full),
- * -EOPNOTSUPP in sets with ranges, -EINVAL as set_add(), -ENOMEM; -ENOBUFS and -EBUSY as below.
+ * -EOPNOTSUPP in sets with ranges and those that desc.dynamic says so of, -EINVAL as set_add(),
+ * -ENOMEM; -ENOBUFS and -EBUSY as below.
  */
 int set_update(struct set *s, enum set_update_mode mode, const struct set_item *item, uint64_t now,
 	       struct set_elem **out);
@@ -261,8 +266,8 @@ int set_update(struct set *s, enum set_update_mode mode, const struct set_item *
  * made. One thread alone (without rcu) makes memory then after all. set_provide() costs what has
  * come since the last call; set_wants(), from any thread, says that there is something for it to
  * do. 0, -ENOMEM or -ENOBUFS ("Bounds"): then less than that is ready; set_expect_updates() waits
- * instead of the latter, and is -EAGAIN as set_add(). Both make a "hash" of a "bitmap", once no
- * transaction is open: handles of its elements are others then.
+ * instead of the latter, and is -EAGAIN as set_add(), -EOPNOTSUPP as set_update(). Both make a
+ * "hash" of a "bitmap", once no transaction is open: handles of its elements are others then.
  */
 enum { SET_UPDATES_MAX = 1024 };
 int set_expect_updates(struct set *s, const void *template, uint64_t timeout_ns, uint32_t n);
@@ -270,8 +275,8 @@ int set_provide(struct set *s);
 bool set_wants(const struct set *s);
 
 /*
- * Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP in sets with ranges, -EBUSY and
- * -ENOBUFS as above.
+ * Deletes a key from the packet path: 0 or -ENOENT, -EOPNOTSUPP as set_update(), -EBUSY and
+ * -ENOBUFS as above; of a "bitmap" it asks for memory, see set_expect_updates(): -ENOMEM.
  */
 int set_remove(struct set *s, const void *key, uint64_t now);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * torture_ranges: readers of sets with ranges against the thread that changes them.
+ * torture_ranges: readers of sets with ranges, and of bitmaps, against the thread that changes
+ *them.
  *
  *	torture_ranges [SECONDS]	(1 if not given)
  *
@@ -60,11 +61,26 @@ static uint64_t clock_now(void *ctx)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
+/* Of a bitmap: the numbers of a kind of range, one after the other. */
+static uint16_t port_of(uint32_t n)
+{
+	static const uint16_t from[] = {[AT_STAY >> 20] = 0,
+					[AT_ODD >> 20] = 2000,
+					[AT_EVEN >> 20] = 2100,
+					[AT_CHURN >> 20] = 4000};
+
+	return (uint16_t)(from[n >> 20] + (n & 0xfffff));
+}
+
 /* The first or last key of range n; a second field is any port up to n % 1000 + 100. */
 static void key_of(const struct world *a, uint32_t n, uint32_t off, uint16_t port, uint8_t *key)
 {
 	unsigned len = a->kind->field_len[0];
 
+	if (len == 2) {
+		be16_store(key, port_of(n));
+		return;
+	}
 	memset(key, 0x20, len);
 	be32_store(key + (len > 8 ? 4 : 0), n * WIDTH + off);
 	if (len > 4) /* beyond the number: any */
@@ -168,7 +184,7 @@ static void fight(const struct kind *kind)
 	struct world a = {.kind = kind, .now = 1000};
 	struct set_desc d = {.n_fields = (uint8_t)kind->n_fields,
 			     .field_len = {kind->field_len[0], kind->field_len[1]},
-			     .interval = true,
+			     .interval = kind->field_len[0] > 2,
 			     .auto_merge = kind->auto_merge,
 			     .data_len = kind->map ? 4 : 0,
 			     .timeout = kind->timeout,
@@ -186,7 +202,7 @@ static void fight(const struct kind *kind)
 		assert_int_equal(change(&a, true, AT_ODD + i, SET_NEVER), 0);
 	for (unsigned i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, reader, &a), 0);
-	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND / 5);
+	uint64_t end = clock_now(NULL) + (uint64_t)(seconds * SECOND / 6);
 	for (unsigned round = 0; clock_now(NULL) < end || round < 3; round++) {
 		for (uint32_t i = 0; i < CHURN; i++)
 			change(&a, true, AT_CHURN + i * 7, i % 2 ? 100 + i % 50 : SET_NEVER);
@@ -240,11 +256,16 @@ static void boxes(void **state)
 	fight(&(struct kind){.n_fields = 2, .field_len = {4, 2}, .map = true, .timeout = true});
 }
 
+static void ports(void **state)
+{
+	fight(&(struct kind){.n_fields = 1, .field_len = {2}});
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses), cmocka_unit_test(merged), cmocka_unit_test(map),
-		cmocka_unit_test(long_keys), cmocka_unit_test(boxes),
+		cmocka_unit_test(long_keys), cmocka_unit_test(boxes),  cmocka_unit_test(ports),
 	};
 	if (argc > 1)
 		seconds = atof(argv[1]);

@@ -354,6 +354,10 @@ static void bitmaps(void **state)
 	assert_string_equal(set_kind_name(s), "bitmap");
 	assert_false(set_wants(s));
 	assert_non_null(set_find(s, "ab", NULL, 0));
+	/* Packets may still take out of it. */
+	assert_int_equal(set_remove(s, "ac", 0), -ENOENT);
+	assert_int_equal(set_remove(s, "ab", 0), 0);
+	assert_null(set_find(s, "ab", NULL, 0));
 	set_free(s);
 }
 
@@ -411,6 +415,7 @@ static const char rules[] =
 	"	set slow { type ipv4_addr; flags dynamic; }\n"
 	"	set ports { type inet_service; elements = { 1, 2 }; }\n"
 	"	set small { type inet_proto; size 3; }\n"
+	"	set fewer { type inet_service; elements = { 1, 2, 5353 }; }\n"
 	"	chain c { type filter hook prerouting priority 0;\n"
 	"		update @seen { ip saddr } counter\n"
 	"		add @seen { ip daddr timeout 3s }\n"
@@ -419,6 +424,7 @@ static const char rules[] =
 	"		udp sport 5353 delete @seen { ip saddr }\n"
 	"		add @ports { udp sport } counter\n"
 	"		add @small { ip protocol }\n"
+	"		delete @fewer { udp sport }\n"
 	"		meter old { ip saddr . udp sport counter }\n"
 	"	}\n"
 	"}\n";
@@ -472,6 +478,10 @@ static void through_rules(void **state)
 	assert_int_equal(set_stats_of(ports)->unready, 0);
 	assert_in_range(set_count(ports, t->now), N / 2, N);
 	assert_non_null(set_find(ports, "\0\2", NULL, t->now));
+	const struct set *fewer = model_set_find(table, "fewer")->set;
+	assert_string_equal(set_kind_name(fewer), "hash");
+	assert_int_equal(set_stats_of(fewer)->unready, 0);
+	assert_in_range(set_count(fewer, t->now), 0, 2);
 	tamis_burst_free(b);
 	tamis_free(t);
 }

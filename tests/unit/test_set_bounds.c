@@ -222,6 +222,7 @@ static const struct kind kinds[] = {
 	 {.n_fields = 1, .field_len = {4}, .interval = true, .data_len = 4, .timeout = true}},
 	{"long interval map", {.n_fields = 1, .field_len = {16}, .interval = true, .data_len = 4}},
 	{"ports", {.n_fields = 1, .field_len = {2}, .interval = true}},
+	{"bitmap", {.n_fields = 1, .field_len = {2}}},
 	{"concat", {.n_fields = 2, .field_len = {4, 2}, .interval = true, .timeout = true}},
 };
 
