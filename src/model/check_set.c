@@ -242,6 +242,18 @@ static int elem_stmts_check(struct eval *ev, struct elem_expr *el, const struct 
 	return 0;
 }
 
+/* What packets refreshed may have more left than its timeout; what is written may not. */
+static int lifetime_check(struct eval *ev, const struct elem_expr *el, const struct set_decl *decl)
+{
+	bool own = el->has_timeout || el->timeout_never;
+
+	if ((own || el->has_expires) && !(decl->flags & SETF_TIMEOUT))
+		return kernel_error(ev, el->key->loc, "Invalid argument");
+	if (el->has_expires && el->expires > (own ? el->timeout : decl->timeout))
+		return kernel_error(ev, el->key->loc, "Numerical result out of range");
+	return 0;
+}
+
 static int item_check(struct eval *ev, struct expr **ip, const struct set_want *w)
 {
 	struct expr *item = *ip;
@@ -268,10 +280,9 @@ static int item_check(struct eval *ev, struct expr **ip, const struct set_want *
 		if (err)
 			return err;
 	}
-	if (el->has_timeout && w->decl && !(w->decl->flags & SETF_TIMEOUT))
-		return kernel_error(ev, loc, "Invalid argument");
-	if (el->has_expires && el->has_timeout && el->expires > el->timeout)
-		return kernel_error(ev, loc, "Numerical result out of range");
+	err = w->decl && !w->keys_only ? lifetime_check(ev, el, w->decl) : 0;
+	if (err)
+		return err;
 	return el->stmts ? elem_stmts_check(ev, el, w) : 0;
 }
 

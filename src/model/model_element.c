@@ -93,23 +93,14 @@ static int item_data(struct apply *a, struct model_set *s, const struct expr *e,
 	return check_key_bytes(e, it->data, hi) ? 0 : fail(a, e->loc, "Value must be a constant");
 }
 
-/* What packets refreshed may have more left than its timeout; what is written may not. */
-static int item_times(struct apply *a, struct model_set *s, const struct elem_expr *e,
-		      struct item *it)
+static void item_times(const struct elem_expr *e, struct set_item *it)
 {
-	const struct set_desc *d = set_desc_of(s->set);
-	uint64_t most = d->timeout_ns;
-
-	if (e->timeout_never || (e->has_timeout && !e->timeout)) {
-		it->set.timeout_ns = SET_NEVER;
-		most = 0;
-	} else if (e->has_timeout) {
-		most = it->set.timeout_ns = ms_to_ns(e->timeout);
-	}
-	if (!e->has_expires)
-		return 0;
-	it->set.expires_in_ns = MAX(ms_to_ns(e->expires), UINT64_C(1));
-	return d->timeout && it->set.expires_in_ns > most ? fail_kernel(a, it->loc, ERANGE) : 0;
+	if (e->timeout_never || (e->has_timeout && !e->timeout))
+		it->timeout_ns = SET_NEVER;
+	else if (e->has_timeout)
+		it->timeout_ns = ms_to_ns(e->timeout);
+	if (e->has_expires)
+		it->expires_in_ns = MAX(ms_to_ns(e->expires), UINT64_C(1));
 }
 
 /* The element as set_add() takes it; it->template is the caller's to free. */
@@ -123,8 +114,7 @@ static int item_make(struct apply *a, struct model_set *s, struct expr *e, struc
 		return fail(a, it->loc, "set is not a map");
 	if (e->elem->data)
 		err = item_data(a, s, e->elem->data, it);
-	if (!err)
-		err = item_times(a, s, e->elem, it);
+	item_times(e->elem, &it->set);
 	it->set.comment = e->elem->comment;
 	if (!err && e->elem->stmts) {
 		err = model_state_template(e->elem->stmts, &it->template);

@@ -163,7 +163,7 @@ static struct expr *build(struct arena *a, const struct model_set *s, const stru
 		el->timeout = v->timeout_ns / NS_PER_MS;
 		el->has_timeout = el->timeout != s->decl.timeout;
 		el->expires = v->expires_in_ns / NS_PER_MS;
-		el->has_expires = true;
+		el->has_expires = v->expires_in_ns;
 	}
 	return e;
 }

@@ -187,6 +187,11 @@ static const struct command_case cases[] = {
 	{"add element ip t d { 9.9.9.9 timeout 5s }", "9.9.9.9", KERNEL("Invalid argument")},
 	{"add element ip t e { 9.9.9.9 timeout 5s expires 6s }", "9.9.9.9",
 	 KERNEL("Numerical result out of range")},
+	{"delete element ip t d { 1.2.3.4 timeout 5s }", "", NULL},
+	{"delete element ip t e { 1.2.3.4 timeout 5s expires 6s }", "", NULL},
+	{"add element ip t e { 9.9.9.9 expires 2h }", "9.9.9.9",
+	 KERNEL("Numerical result out of range")},
+	{"add element ip t d { 9.9.9.9 expires 6s }", "9.9.9.9", KERNEL("Invalid argument")},
 	{"add element ip t e { 1.2.3.4 timeout 5s }", "", NULL},
 	/* objects */
 	{"create counter ip t c1", "c1", EXISTS},
