@@ -281,8 +281,10 @@ void ipset_part_print(const struct ipset_part *p, struct strbuf *out)
 	case DIM_NET:
 		ipset_address_print(p->raw, p->len, out);
 		if (p->dashed && p->dim == DIM_IP) {
+			bool turned = memcmp(p->raw, p->first, p->len) != 0;
+
 			strbuf_putc(out, '-');
-			ipset_address_print(p->last, p->len, out);
+			ipset_address_print(turned ? p->first : p->last, p->len, out);
 		} else if (p->slashed && p->written != p->len * 8) {
 			strbuf_printf(out, "/%u", p->written);
 		}

@@ -270,6 +270,7 @@ int ipset_port_parse(struct ipset *s, const struct ipset_body *b, bool range, co
 	char copy[IPSET_LINE_MAX + 1], *colon, *port = copy;
 	const char *name = "tcp";
 	char number[4];
+	bool plain;
 	int err;
 
 	if (strlen(text) >= sizeof(copy))
@@ -285,18 +286,20 @@ int ipset_port_parse(struct ipset *s, const struct ipset_body *b, bool range, co
 		if (err)
 			return err;
 	}
-	if (p->dim == DIM_PLAIN_PORT && p->proto != TCP && p->proto != UDP)
-		return ipset_fail(s, "Syntax error: Only protocols TCP and UDP are valid");
+	plain = p->dim == DIM_PLAIN_PORT && p->proto != TCP && p->proto != UDP;
+	err = 0;
 	if (p->proto == ICMP || p->proto == ICMPV6)
-		return icmp_check(s, b, port, p);
-	if (has_ports(p->proto))
-		return ports_parse(s, port, range, ipset_proto_name(p->proto, number), p);
-	if (strcmp(port, "0"))
-		return ipset_fail(s,
-				  "Syntax error: Protocol %s can be used with pseudo port value 0 "
-				  "only.",
-				  name);
-	return 0;
+		err = plain ? 0 : icmp_check(s, b, port, p);
+	else if (has_ports(p->proto))
+		err = ports_parse(s, port, range, ipset_proto_name(p->proto, number), p);
+	else if (strcmp(port, "0"))
+		err = ipset_fail(s,
+				 "Syntax error: Protocol %s can be used with pseudo port value 0 "
+				 "only.",
+				 name);
+	if (!err && plain)
+		err = ipset_fail(s, "Syntax error: Only protocols TCP and UDP are valid");
+	return err;
 }
 
 void ipset_port_print(uint8_t proto, uint16_t port, struct strbuf *out)
