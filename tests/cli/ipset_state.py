@@ -268,6 +268,7 @@ def ended_by_a_signal():
     written(adds(3000))
     before = read()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # under nohup it would be ignored here and in what is run
         run = subprocess.Popen([TAMIS, "ipset", "--state", "sets", "-"], stdin=subprocess.PIPE)
         run.stdin.write(b"add a 9.9.9.9\n")
         run.stdin.flush()

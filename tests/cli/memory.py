@@ -18,7 +18,7 @@ STEP = 5
 
 
 def run(args, **env):
-    return subprocess.run([TAMIS, *args], capture_output=True, timeout=60,
+    return subprocess.run([TAMIS, *args], capture_output=True, timeout=300,
                           env={**os.environ, "TZ": "UTC", "LC_ALL": "C", "LD_PRELOAD": PRELOAD, **env})
 
 
