@@ -24,39 +24,43 @@ MAY = {
     "compat": ["engine", "base", "tamis"],
     "port": ["engine", "packet", "base", "tamis"],
 }
+CMD = ["compat", "port", "base", "tamis"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"](\w+)/[^>"]+[>"]', re.M)
+
+
+def backward(root, folder, own, may):
+    """What the files below a folder include that they may not."""
+    bad = []
+    for at, _, files in os.walk(folder):
+        for name in files:
+            if not name.endswith((".c", ".h")):
+                continue
+            path = os.path.join(at, name)
+            with open(path) as text:
+                for other in INCLUDE.findall(text.read()):
+                    if (other in MAY or other == "tamis") and other != own and other not in may:
+                        bad.append(f"{os.path.relpath(path, root)} includes {other}/")
+    return bad
+
+
+def tell(n, what, bad):
+    print(f"{'not ok' if bad else 'ok'} {n} - {what}")
+    for line in bad:
+        print(f"# {line}")
 
 
 def main():
     root = sys.argv[1]
     src = os.path.join(root, "src")
     rooms = sorted(d for d in os.listdir(src) if os.path.isdir(os.path.join(src, d)))
-    print(f"1..{len(rooms) + 1}")
+    print(f"1..{len(rooms) + 2}")
     for n, room in enumerate(rooms, 1):
-        bad = []
-        for folder, _, files in os.walk(os.path.join(src, room)):
-            for name in files:
-                if not name.endswith((".c", ".h")):
-                    continue
-                path = os.path.join(folder, name)
-                with open(path) as text:
-                    for other in INCLUDE.findall(text.read()):
-                        known = other in MAY or other == "tamis"
-                        if known and other != room and other not in MAY.get(room, []):
-                            bad.append(f"{os.path.relpath(path, root)} includes {other}/")
+        bad = backward(root, os.path.join(src, room), room, MAY.get(room, []))
         if room not in MAY:
             bad.append(f"src/{room} is not a room of the house")
-        print(f"{'not ok' if bad else 'ok'} {n} - room {room}")
-        for line in bad:
-            print(f"# {line}")
-    public = os.path.join(root, "include", "tamis")
-    bad = []
-    for name in sorted(os.listdir(public)):
-        with open(os.path.join(public, name)) as text:
-            bad += [f"{name} includes {o}/" for o in INCLUDE.findall(text.read()) if o in MAY]
-    print(f"{'not ok' if bad else 'ok'} {len(rooms) + 1} - public headers")
-    for line in bad:
-        print(f"# {line}")
+        tell(n, f"room {room}", bad)
+    tell(len(rooms) + 1, "public headers", backward(root, os.path.join(root, "include"), "tamis", []))
+    tell(len(rooms) + 2, "the command", backward(root, os.path.join(root, "cmd"), "cmd", CMD))
 
 
 if __name__ == "__main__":
