@@ -229,7 +229,7 @@ int set_cursor_open(struct set *s, enum set_cursor_view view, const void *from, 
 		return -ENOMEM;
 	c->s = s;
 	c->now = now;
-	c->arrival = view == SET_CURSOR_ARRIVAL && s->off_seq;
+	c->arrival = view != SET_CURSOR_USER && s->off_seq;
 	const struct hash_table *table = s->store.table;
 	c->error = vec_reserve(&c->items, (table ? hash_table_count(table) : s->store.n) + 1);
 	if (!c->error && table)

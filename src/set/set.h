@@ -311,12 +311,12 @@ struct set_elem *set_find(const struct set *s, const void *lo, const void *hi, u
 
 enum set_cursor_view {
 	SET_CURSOR_USER,    /* elements as they were added */
+	SET_CURSOR_ARRIVAL, /* the same, so that another set takes them as this one did:
+			       concatenated ranges in the order in which they came, which says what
+			       may lie over what and which one answers */
 	SET_CURSOR_MERGED,  /* as listed: in auto_merge sets, neighbours with one lifetime and
 			       neither comment nor state become one range; other sets as
-			       SET_CURSOR_USER */
-	SET_CURSOR_ARRIVAL, /* those of SET_CURSOR_USER, so that another set takes them as this one
-			       did: concatenated ranges in the order in which they came, which
-			       says what may lie over what and which one answers */
+			       SET_CURSOR_ARRIVAL */
 };
 
 /*

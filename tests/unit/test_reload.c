@@ -344,9 +344,9 @@ static void order_of_arrival(void **state)
 	snprintf(want, sizeof(want), "add element inet f s { %s timeout 30s }", wide);
 	load(t, want, 0);
 	snprintf(want, sizeof(want),
-		 "%s		elements = { %s timeout 30s expires 20s,\n"
-		 "			     %s timeout 1h expires 59m50s }\n%s",
-		 head, wide, small, rest);
+		 "%s		elements = { %s timeout 1h expires 59m50s,\n"
+		 "			     %s timeout 30s expires 20s }\n%s",
+		 head, small, wide, rest);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_null(reload(t, text, 10 * S));
 		lists(t, 10 * S, want);
@@ -359,9 +359,9 @@ static void order_of_arrival(void **state)
 		 "%s%sadd element inet f s { %s comment \"a\" }\nadd element inet f s { %s }\n",
 		 head, rest, small, wide);
 	snprintf(want, sizeof(want),
-		 "%s		elements = { %s,\n"
-		 "			     %s comment \"a\" }\n%s",
-		 head, wide, small, rest);
+		 "%s		elements = { %s comment \"a\",\n"
+		 "			     %s }\n%s",
+		 head, small, wide, rest);
 	load(t, "delete table inet f", 60 * S);
 	load(t, text, 60 * S);
 	for (unsigned i = 0; i < 3; i++) {
