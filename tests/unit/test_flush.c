@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A flush within a transaction that workers do not see before its commit: what adding again what
- * was there writes and allocates. What it does is told by test_set_views.c.
+ * was there writes and allocates; what test_set_views.c, which tells the rest, does not come to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,11 +165,38 @@ static void lifetime_apart(void **state)
 	}
 }
 
+/* What made room in a transaction that is undone has expired, and is told so. */
+static void room_undone(void **state)
+{
+	struct set_desc d = {
+		.n_fields = 1, .field_len = {4}, .timeout = true, .dynamic = true, .size = 2};
+	uint8_t key[3][4] = {{1}, {2}, {3}};
+	struct rcu *rcu;
+	struct set *s;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = no_time}, &rcu), 0);
+	d.rcu = rcu;
+	assert_int_equal(set_new(&d, &s), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct set_item item = {.lo = key[i], .timeout_ns = i ? 10 : 100};
+		assert_int_equal(set_add(s, &item, 0, 0, NULL), 0);
+	}
+	assert_int_equal(set_begin(s), 0);
+	assert_int_equal(set_add(s, &(struct set_item){.lo = key[2]}, 0, 20, NULL), 0);
+	assert_int_equal(set_count(s, 20), 2);
+	set_rollback(s);
+	assert_int_equal(set_count(s, 20), 1);
+	assert_true(set_next_due(s) <= 10);
+	set_free(s);
+	rcu_free(rcu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lifetime_apart),
 		cmocka_unit_test(same_costs_marks),
+		cmocka_unit_test(room_undone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
