@@ -14,7 +14,7 @@
 
 #define OFFLINE UINT64_MAX
 
-enum { DEFAULT_ENTRIES = 4096, WAIT_STEP_NS = 20000 };
+enum { DEFAULT_ENTRIES = 4096, WAIT_STEP_NS = 20000, EASE_NS = 500 };
 static const size_t default_bytes = (size_t)64 << 20;
 static const uint64_t default_stall = 1000000000;
 
@@ -341,7 +341,7 @@ int rcu_wait(struct rcu *r, uint64_t deadline)
 	return wait_for(r, epoch, deadline);
 }
 
-void rcu_ease(struct rcu *r)
+void rcu_ease(struct rcu *r, unsigned lines)
 {
 	if (!r)
 		return;
@@ -351,7 +351,7 @@ void rcu_ease(struct rcu *r)
 		any |= __atomic_load_n(&w->seen, __ATOMIC_RELAXED) != OFFLINE;
 	pthread_mutex_unlock(&r->lock);
 	if (any)
-		nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = MIN(lines, 1000000U) * EASE_NS}, NULL);
 }
 
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns)

@@ -98,11 +98,11 @@ bool rcu_passed(struct rcu *r, uint64_t mark);
 /* Waits until every worker was quiet once: 0, or -EAGAIN after the deadline (UINT64_MAX: none). */
 int rcu_wait(struct rcu *r, uint64_t deadline);
 /*
- * For who changes many lines that workers look at: lets them fetch what was changed so far, so that
- * no burst meets more than a few of them. Some 20 us to 100 us pass, or none if no worker is
- * online.
+ * For who changes many lines that workers look at: lets them fetch the latest `lines`, so that no
+ * burst meets more than a few of them. Some 0.5 us each pass, and what the system adds to a sleep,
+ * or none if no worker is online.
  */
-void rcu_ease(struct rcu *r);
+void rcu_ease(struct rcu *r, unsigned lines);
 /* The deadline that is so many ns from now. */
 uint64_t rcu_deadline(struct rcu *r, uint64_t ns);
 

@@ -349,7 +349,8 @@ static inline bool segment_place(struct hash_table *t, struct hash_segment *seg,
 	if (word[HASH_EXPIRES])
 		bucket_due_lower(seg, b, word[HASH_EXPIRES]);
 	seg->kept++;
-	STORE_RELEASE(&bucket->head, bucket->head | views << i);
+	uint32_t there = seg->flushed ? flushed_head(t, seg, b) : bucket->head;
+	STORE_RELEASE(&bucket->head, there | views << i);
 	uint32_t head = seg->bucket[home].head;
 	if (b != home && !(head & OVERFLOWED)) {
 		STORE_RELEASE(&seg->bucket[home].head, head | OVERFLOWED);

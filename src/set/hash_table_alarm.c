@@ -121,6 +121,7 @@ int hash_table_rebuild(struct hash_table *t, const struct hash_root *root)
 		if (err)
 			break;
 		to->rebuilding = true;
+		to->next_shift = t->next_shift;
 		entry_segment(entry_load(to->root, 0))->flushed = t->flushed;
 		err = copy_all(t, to);
 		if (err)

@@ -9,9 +9,11 @@
  *	what is in both views and marked: `wanted`, it stood there with nothing but its key and the
  *	transaction added it again; or `later`, a packet added it since the flush.
  * What is in both views without a mark is old and goes: the commit sweeps it out of the next view
- * before that is shown, and writes the lines alone that lose something. An element that was there
- * but is added with something else is new, in another slot. A rollback makes the next view what
- * readers see. So a flush and adding what was there again writes marks and nothing else.
+ * before that is shown, and writes the lines alone that lose something. A change that writes a line
+ * takes what is old there out of the next view at once, so that the commit finds that done; what is
+ * added again later comes back into it. An element that was there but is added with something else
+ * is new, in another slot. A rollback makes the next view what readers see. So a flush and adding
+ * what was there again writes marks and nothing else.
  *
  * The state is a segment's, changed with its lock held, so that packets find each segment before or
  * after; segments that are built anew take it along (flushed_carry()). While all are walked through
@@ -22,9 +24,10 @@
  *
  * Cost: flush, commit and rollback of one a walk over all buckets, some 2 ns each; between them
  * O(1) a change. For a moment the table holds what was there and what is new. At the end segments
- * that have become too large are built anew, or all of them, some 10 ns a key, if a quarter or more
- * of the table has gone: then the memory that it had is given back whole. Each thousand lines
- * that readers look at the walk lets them fetch these (rcu_ease()): a burst meets few at a time.
+ * that have become too large are built anew, or, if a quarter or more of the table has gone, all of
+ * them, some 50 ns a key, of what readers see: then the memory that it had is given back whole. For
+ * lines that readers look at and that were changed the walk lets them fetch these (rcu_ease()), so
+ * that a burst meets few at a time: some 0.7 us a line.
  */
 #include "set/hash_table_internal.h"
 
@@ -39,7 +42,7 @@ struct walk {
 	size_t lines;  /* of those that readers look at, changed since they were given time */
 };
 
-enum { LINES_AT_ONCE = 1024 };
+enum { LINES_AT_ONCE = 256 };
 
 /* Calls visit() with each segment, locked; it unlocks. */
 static void visit_all(struct walk *w,
@@ -52,7 +55,7 @@ static void visit_all(struct walk *w,
 		uint64_t next = place_behind(at, seg->depth);
 		visit(w, seg, at);
 		if (w->lines >= LINES_AT_ONCE) {
-			rcu_ease(w->t->config.rcu);
+			rcu_ease(w->t->config.rcu, (unsigned)w->lines);
 			w->lines = 0;
 		}
 		at = next;
@@ -120,31 +123,12 @@ static void unmark(struct hash_table *t, struct hash_segment *seg, unsigned b)
 	STORE(&m->later, 0);
 }
 
-static void fit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+uint32_t flushed_head(const struct hash_table *t, const struct hash_segment *seg, unsigned b)
 {
-	if (segment_fit(w->t, seg, at))
-		w->lines += BUCKETS_MAX / 2;
-}
+	uint32_t head = seg->bucket[b].head;
+	uint32_t old = (head >> t->next_shift & VIEW_BITS) & ~bucket_next(t, seg, b);
 
-static void renew_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
-{
-	unsigned n = buckets_roomy(w->t, seg->kept + 1U);
-
-	w->lines += segment_renew(w->t, seg, at, n) ? n : 0;
-}
-
-/* Memory that is not needed any more. Where much went, all segments move into new regions. */
-static void give_back(struct walk *w)
-{
-	enum { SHARE = 4 };
-	struct hash_table *t = w->t;
-	bool much = w->gone * SHARE >= LOAD(&t->count);
-
-	if (!w->gone)
-		return;
-	spin_lock(&t->alarm_lock);
-	visit_all(w, much && regions_renew(t) ? renew_segment : fit_segment);
-	spin_unlock(&t->alarm_lock);
+	return head & ~(old << t->next_shift);
 }
 
 /* --- flush ---------------------------------------------------------------------------------- */
@@ -212,13 +196,17 @@ bool flushed_again(struct hash_pos *pos)
 	bool overflowed = seg->bucket[b[0]].head & OVERFLOWED;
 
 	for (unsigned k = 0; k < 1U + overflowed; k++) {
-		uint32_t head = seg->bucket[b[k]].head,
-			 m = pos_slots(pos, b[k], head & head >> VIEW_SHIFT);
+		struct hash_bucket *bucket = &pos->seg->bucket[b[k]];
+		uint32_t head = bucket->head, next = pos->t->next_shift;
+		uint32_t m = pos_slots(pos, b[k], head >> (next ^ VIEW_SHIFT));
 		for (; m; m &= m - 1) {
 			unsigned slot = b[k] * SLOTS + (unsigned)__builtin_ctz(m);
+			uint32_t bit = m & -m;
 			if (!slot_is_bare(seg, slot))
 				continue;
-			mark(&segment_marks(pos->t, seg, b[k])->wanted, m & -m);
+			mark(&segment_marks(pos->t, seg, b[k])->wanted, bit);
+			if (!(head & bit << next)) /* a change of its neighbours took it out */
+				STORE_RELEASE(&bucket->head, head | bit << next);
 			pos->slot = slot;
 			return true;
 		}
@@ -276,92 +264,7 @@ void flushed_carry(const struct hash_table *t, const struct hash_segment *from, 
 	n->later |= (uint16_t)((m->later >> down & 1) << up);
 }
 
-/* --- the end of a flush --------------------------------------------------------------------- */
-
-/* What is old leaves the next view. */
-static void commit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
-{
-	struct hash_table *t = w->t;
-
-	for (unsigned b = 0; seg->flushed && b < seg->n_buckets; b++) {
-		uint32_t head = seg->bucket[b].head;
-		uint32_t old = (head >> t->next_shift & VIEW_BITS) & ~bucket_next(t, seg, b);
-		if (old) {
-			STORE_RELEASE(&seg->bucket[b].head, head & ~(old << t->next_shift));
-			w->lines++;
-		}
-		unmark(t, seg, b);
-	}
-	seg->flushed = false;
-	spin_unlock(&seg->lock);
-}
-
-/* The next view becomes what readers see. */
-static void undo_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
-{
-	struct hash_table *t = w->t;
-	uint64_t n = 0;
-
-	for (unsigned b = 0; b < seg->n_buckets; b++) {
-		uint32_t head = seg->bucket[b].head, next = bucket_next(t, seg, b);
-		uint32_t shown = head >> (t->next_shift ^ VIEW_SHIFT) & VIEW_BITS;
-		n += (unsigned)__builtin_popcount(shown);
-		n -= (unsigned)__builtin_popcount(next);
-		if (w->fn) {
-			tell(w, seg, b, next & ~shown, -1);
-			tell(w, seg, b, shown & ~next, 1);
-		}
-		drop_new(w, seg, b);
-		head = seg->bucket[b].head;
-		if (shown & ~(head >> t->next_shift))
-			STORE_RELEASE(&seg->bucket[b].head, head | shown << t->next_shift);
-		w->lines += next != shown;
-		unmark(t, seg, b);
-	}
-	seg->flushed = false;
-	count_add(t, n);
-	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b += DUE_BUCKETS)
-		bucket_due_again(t, seg, b);
-	if (seg->column[HASH_EXPIRES])
-		segment_due_again(t, seg);
-	spin_unlock(&seg->lock);
-}
-
-void hash_table_unflush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
-			void *ctx)
-{
-	struct walk w = {.t = t, .fn = fn, .ctx = ctx};
-
-	sweep(&w, false, undo_segment);
-	give_back(&w);
-}
-
-/* --- transactions --------------------------------------------------------------------------- */
-
-void hash_table_begin(struct hash_table *t, bool visible)
-{
-	t->open = true;
-	t->next_shift = t->read_shift ^ VIEW_SHIFT;
-	STORE(&t->count_shift, t->next_shift);
-	if (visible)
-		t->read_shift = t->next_shift;
-}
-
-void hash_table_publish(struct hash_table *t)
-{
-	if (t->flushed)
-		sweep(&(struct walk){.t = t}, false, commit_segment);
-	STORE_RELEASE(&t->read_shift, t->next_shift);
-}
-
-void hash_table_revert(struct hash_table *t)
-{
-	if (t->reverting)
-		return;
-	t->reverting = true;
-	t->next_shift ^= VIEW_SHIFT;
-	STORE_RELEASE(&t->read_shift, t->next_shift);
-}
+/* --- both views made equal ------------------------------------------------------------------ */
 
 /*
  * Makes the views of these slots of a bucket, which differ, equal. True if one that would have
@@ -409,6 +312,57 @@ static uint32_t differing(const struct hash_segment *seg, unsigned b)
 	return (head ^ head >> VIEW_SHIFT) & VIEW_BITS;
 }
 
+static void settle_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	bool due = false;
+
+	for (unsigned b = 0; b < seg->n_buckets; b++) {
+		uint32_t m = differing(seg, b);
+		if (m && settle_slots(w, seg, b, m)) {
+			bucket_due_again(w->t, seg, b);
+			due = true;
+		}
+	}
+	if (due)
+		segment_due_again(w->t, seg);
+	spin_unlock(&seg->lock);
+}
+
+static void renew_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	/* Else it is of this place and of the one before, which was visited. */
+	if (at == place_first(at, seg->depth) && segment_renew(w->t, seg, at))
+		w->lines += BUCKETS_MAX;
+	else
+		settle_segment(w, seg, at);
+}
+
+static void fit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	if (segment_fit(w->t, seg, at))
+		w->lines += BUCKETS_MAX / 2;
+}
+
+/*
+ * Of all segments, after so many slots have left the view that readers look at, which then give
+ * back memory. Where that is much they are built anew, in new regions, with what is in that view.
+ */
+static void settle_all(struct hash_table *t, uint64_t gone)
+{
+	enum { SHARE = 4 };
+	struct walk w = {.t = t};
+
+	spin_lock(&t->alarm_lock);
+	if (gone * SHARE >= LOAD(&t->count) && regions_renew(t)) {
+		visit_all(&w, renew_segment);
+	} else {
+		visit_all(&w, settle_segment);
+		if (gone)
+			visit_all(&w, fit_segment);
+	}
+	spin_unlock(&t->alarm_lock);
+}
+
 void hash_table_settle(struct hash_table *t, const uint8_t *key,
 		       void (*fn)(void *ctx, struct set_elem *e, int delta), void *ctx)
 {
@@ -435,30 +389,98 @@ void hash_table_settle(struct hash_table *t, const uint8_t *key,
 		spin_unlock(&seg->lock);
 }
 
-static void settle_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+void hash_table_settle_all(struct hash_table *t)
 {
-	bool due = false;
+	settle_all(t, t->going);
+}
 
-	for (unsigned b = 0; b < seg->n_buckets; b++) {
-		uint32_t m = differing(seg, b);
-		if (m && settle_slots(w, seg, b, m)) {
-			bucket_due_again(w->t, seg, b);
-			due = true;
-		}
+/* --- the end of a flush --------------------------------------------------------------------- */
+
+/* What is old leaves the next view. */
+static void commit_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	struct hash_table *t = w->t;
+
+	for (unsigned b = 0; seg->flushed && b < seg->n_buckets; b++) {
+		uint32_t head = flushed_head(t, seg, b);
+		if (head != seg->bucket[b].head)
+			STORE_RELEASE(&seg->bucket[b].head, head);
+		w->lines += differing(seg, b) != 0; /* here, or when what is new came */
+		w->gone += (unsigned)__builtin_popcount(head_kept(head) & ~(head >> t->next_shift));
+		unmark(t, seg, b);
 	}
-	if (due)
-		segment_due_again(w->t, seg);
+	seg->flushed = false;
 	spin_unlock(&seg->lock);
 }
 
-void hash_table_settle_all(struct hash_table *t)
+/* The next view becomes what readers see. */
+static void undo_segment(struct walk *w, struct hash_segment *seg, uint64_t at)
+{
+	struct hash_table *t = w->t;
+	uint64_t n = 0;
+
+	for (unsigned b = 0; b < seg->n_buckets; b++) {
+		uint32_t head = seg->bucket[b].head, next = bucket_next(t, seg, b);
+		uint32_t shown = head >> (t->next_shift ^ VIEW_SHIFT) & VIEW_BITS;
+		n += (unsigned)__builtin_popcount(shown);
+		n -= (unsigned)__builtin_popcount(next);
+		if (w->fn) {
+			tell(w, seg, b, next & ~shown, -1);
+			tell(w, seg, b, shown & ~next, 1);
+		}
+		drop_new(w, seg, b);
+		head = seg->bucket[b].head;
+		if (shown & ~(head >> t->next_shift))
+			STORE_RELEASE(&seg->bucket[b].head, head | shown << t->next_shift);
+		w->lines += next != shown;
+		unmark(t, seg, b);
+	}
+	seg->flushed = false;
+	count_add(t, n);
+	for (unsigned b = 0; seg->column[HASH_EXPIRES] && b < seg->n_buckets; b += DUE_BUCKETS)
+		bucket_due_again(t, seg, b);
+	if (seg->column[HASH_EXPIRES])
+		segment_due_again(t, seg);
+	spin_unlock(&seg->lock);
+}
+
+void hash_table_unflush(struct hash_table *t, void (*fn)(void *ctx, struct set_elem *e, int delta),
+			void *ctx)
+{
+	struct walk w = {.t = t, .fn = fn, .ctx = ctx};
+
+	sweep(&w, false, undo_segment);
+	settle_all(t, w.gone);
+}
+
+/* --- transactions --------------------------------------------------------------------------- */
+
+void hash_table_begin(struct hash_table *t, bool visible)
+{
+	t->open = true;
+	t->next_shift = t->read_shift ^ VIEW_SHIFT;
+	STORE(&t->count_shift, t->next_shift);
+	if (visible)
+		t->read_shift = t->next_shift;
+}
+
+void hash_table_publish(struct hash_table *t)
 {
 	struct walk w = {.t = t};
 
-	spin_lock(&t->alarm_lock);
-	visit_all(&w, settle_segment);
-	spin_unlock(&t->alarm_lock);
-	give_back(&w);
+	if (t->flushed)
+		sweep(&w, false, commit_segment);
+	t->going = w.gone;
+	STORE_RELEASE(&t->read_shift, t->next_shift);
+}
+
+void hash_table_revert(struct hash_table *t)
+{
+	if (t->reverting)
+		return;
+	t->reverting = true;
+	t->next_shift ^= VIEW_SHIFT;
+	STORE_RELEASE(&t->read_shift, t->next_shift);
 }
 
 void hash_table_end(struct hash_table *t)

@@ -276,6 +276,8 @@ static int fill_and(struct hash_table *t, struct hash_segment *seg, const struct
 	seg->flushed = l->from->flushed;
 	for (unsigned k = 0; seg->flushed && k < l->n; k++)
 		flushed_carry(t, l->from, l->kept[k].slot, seg, f.slot[k]);
+	for (unsigned b = 0; seg->flushed && b < seg->n_buckets; b++)
+		seg->bucket[b].head = flushed_head(t, seg, b);
 	for (unsigned k = 0; t->key_size && k < l->n; k++)
 		memcpy(segment_keys(seg) + (size_t)f.slot[k] * t->key_size,
 		       slot_key(t, l->from, l->kept[k].slot), t->key_size);
@@ -299,10 +301,15 @@ unsigned buckets_for(unsigned n)
 	return (n * LOAD_DEN + SLOTS * LOAD_NUM - 1) / (SLOTS * LOAD_NUM);
 }
 
-/* The same for n keys and what may come ahead of the next time that memory can be made. */
+/*
+ * The same for n keys and what may come ahead of the next time that memory can be made, or in a
+ * transaction that has flushed the table and said that it brings much: then a segment is built once
+ * for both lists, and few keys are not at home while they stand beside each other.
+ */
 static unsigned buckets_ahead(const struct hash_table *t, unsigned n, unsigned depth)
 {
-	unsigned want = MIN(buckets_for(n + ahead_of(t, depth)), (unsigned)BUCKETS_MAX);
+	unsigned come = LOAD(&t->regions_grow) ? n : ahead_of(t, depth);
+	unsigned want = MIN(buckets_for(n + come), (unsigned)BUCKETS_MAX);
 	return MAX(want, buckets_for(n));
 }
 
@@ -375,15 +382,22 @@ void segment_account(struct hash_table *t, const struct hash_segment *seg)
 		STORE(&t->widest, seg->n_buckets);
 }
 
-static void replace(struct hash_table *t, struct hash_segment *old, struct hash_segment *seg,
-		    uint64_t at)
+/* The segment takes the place of one or two old ones. */
+static void place(struct hash_table *t, struct hash_segment *const *old, unsigned n_old,
+		  struct hash_segment *seg, uint64_t at)
 {
 	segment_account(t, seg);
 	spin_lock(&t->lock);
-	segment_take_down(t, old);
+	for (unsigned i = 0; i < n_old; i++)
+		segment_take_down(t, old[i]);
 	lead_to(t, seg, at);
+	if (n_old > 1) {
+		__atomic_fetch_sub(&t->n_segments, n_old - 1, __ATOMIC_RELAXED);
+		dir_tidy(t, at);
+	}
 	spin_unlock(&t->lock);
-	segment_discard(t, old);
+	for (unsigned i = 0; i < n_old; i++)
+		segment_discard(t, old[i]);
 }
 
 /* --- growing -------------------------------------------------------------------------------- */
@@ -485,7 +499,7 @@ int segment_grow(struct hash_pos *pos)
 	if (want <= BUCKETS_MAX)
 		err = build(t, &all, NULL, want, old->depth, pos->at, &seg);
 	if (!err) {
-		replace(t, old, seg, pos->at);
+		place(t, &old, 1, seg, pos->at);
 		pos->seg = seg;
 		return 0;
 	}
@@ -655,88 +669,69 @@ int segment_use_spare(struct hash_pos *pos)
 	}
 	__atomic_fetch_add(&t->bytes, columns_bytes(x.seg), __ATOMIC_RELAXED);
 	__atomic_fetch_or(&t->columns, columns_of(x.seg), __ATOMIC_RELAXED);
-	replace(t, old, x.seg, pos->at);
+	place(t, &old, 1, x.seg, pos->at);
 	pos->seg = x.seg;
 	return 0;
 }
 
 /* --- shrinking ------------------------------------------------------------------------------ */
 
-/* The other half of a segment, locked, if both fit into one well. The table's lock is held. */
+/* The other half of a segment, locked; NULL: it is in parts itself, or another thread has it. */
 static struct hash_segment *buddy_lock(struct hash_table *t, const struct hash_segment *seg,
 				       uint64_t at)
 {
 	if (!seg->depth || LOAD_ACQUIRE(&t->sweeping))
 		return NULL;
+	spin_lock(&t->lock);
 	struct hash_segment *other =
 		entry_segment(entry_load(t->root, at ^ 1ULL << (64 - seg->depth)));
-	if (other->depth != seg->depth || !spin_try(&other->lock))
-		return NULL;
-	if (buckets_for(other->kept + seg->kept + ahead_of(t, seg->depth - 1U)) <= BUCKETS_MAX / 2)
-		return other;
-	spin_unlock(&other->lock);
-	return NULL;
-}
-
-/* Both are locked. */
-static void merge(struct hash_table *t, struct hash_segment *seg, struct hash_segment *other,
-		  uint64_t at)
-{
-	struct load a, b;
-	struct hash_segment *both;
-
-	collect(t, seg, &a);
-	collect(t, other, &b);
-	if (build(t, &a, &b, buckets_ahead(t, a.n + b.n + 1, seg->depth - 1U), seg->depth - 1U, at,
-		  &both)) {
-		spin_unlock(&seg->lock);
-		spin_unlock(&other->lock);
-		return;
-	}
-	segment_account(t, both);
-	spin_lock(&t->lock);
-	segment_take_down(t, seg);
-	segment_take_down(t, other);
-	lead_to(t, both, at);
-	__atomic_fetch_sub(&t->n_segments, 1, __ATOMIC_RELAXED);
-	dir_tidy(t, at);
+	bool locked = other->depth == seg->depth && spin_try(&other->lock);
 	spin_unlock(&t->lock);
-	spin_unlock(&both->lock);
-	segment_discard(t, seg);
-	segment_discard(t, other);
+	return locked ? other : NULL;
 }
 
-bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at, unsigned n_buckets)
+/*
+ * One segment for what `part` has, in the place of the segment, or of it and its other half where
+ * `part` has two. False: there was no memory, and all is as it was.
+ */
+static bool replace(struct hash_table *t, struct hash_segment *const *old, const struct load *part,
+		    unsigned n_old, unsigned n_buckets, uint64_t at)
 {
-	struct hash_segment *other;
-	struct load all;
+	struct hash_segment *seg;
 
-	collect(t, seg, &all);
-	if (build(t, &all, NULL, n_buckets, seg->depth, at, &other)) {
-		spin_unlock(&seg->lock);
+	if (build(t, &part[0], n_old > 1 ? &part[1] : NULL, n_buckets, old[0]->depth - (n_old - 1U),
+		  at, &seg))
 		return false;
-	}
-	replace(t, seg, other, at);
-	spin_unlock(&other->lock);
+	place(t, old, n_old, seg, at);
+	spin_unlock(&seg->lock);
 	return true;
 }
 
 /* Builds a segment anew, or with its other half, in as many buckets as that needs; unlocks. */
 static bool build_smaller(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 {
-	struct hash_segment *other;
+	struct hash_segment *old[2] = {seg, buddy_lock(t, seg, at)};
+	unsigned n = seg->kept, want, n_old = 1;
+	struct load part[2];
 
-	spin_lock(&t->lock);
-	other = buddy_lock(t, seg, at);
-	spin_unlock(&t->lock);
-	if (other) {
-		merge(t, seg, other, at);
-		return true;
+	if (old[1]) {
+		want = buckets_for(n + old[1]->kept + ahead_of(t, seg->depth - 1U));
+		if (want <= BUCKETS_MAX / 2)
+			n_old = 2;
+		else
+			spin_unlock(&old[1]->lock);
 	}
-	unsigned n = seg->kept, want = buckets_ahead(t, n + n / 4 + 1, seg->depth);
-	if (want < seg->n_buckets)
-		return segment_renew(t, seg, at, want);
-	spin_unlock(&seg->lock);
+	if (n_old == 2)
+		want = buckets_ahead(t, n + old[1]->kept + 1U, seg->depth - 1U);
+	else
+		want = buckets_ahead(t, n + n / 4 + 1, seg->depth);
+	bool built = n_old == 2 || want < seg->n_buckets;
+	for (unsigned i = 0; built && i < n_old; i++)
+		collect(t, old[i], &part[i]);
+	if (built && replace(t, old, part, n_old, want, at))
+		return true;
+	for (unsigned i = 0; i < n_old; i++)
+		spin_unlock(&old[i]->lock);
 	return false;
 }
 
@@ -761,4 +756,65 @@ bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 		return build_smaller(t, seg, at);
 	spin_unlock(&seg->lock);
 	return false;
+}
+
+/* --- after a flush -------------------------------------------------------------------------- */
+
+/* Of a segment in which all views may be made as that which readers look at. */
+static void collect_shown(const struct hash_table *t, const struct hash_segment *seg,
+			  struct load *out)
+{
+	uint8_t shown = t->read_shift ? 2 : 1;
+	unsigned n = 0;
+
+	collect(t, seg, out);
+	for (unsigned k = 0; k < out->n; k++)
+		if (out->kept[k].views & shown) {
+			out->kept[n] = out->kept[k];
+			out->kept[n++].views = 3;
+		}
+	out->n = n;
+}
+
+/* What was left out then, and no reader looks at, loses its records. */
+static void free_unshown(struct hash_table *t, const struct hash_segment *seg)
+{
+	for (unsigned b = 0; seg->column[HASH_RECORD] && b < seg->n_buckets; b++) {
+		uint32_t head = seg->bucket[b].head;
+		uint32_t m = head_kept(head) & ~(head >> t->read_shift);
+		for (; m; m &= m - 1) {
+			uint64_t r = segment_word(seg, HASH_RECORD,
+						  b * SLOTS + (unsigned)__builtin_ctz(m));
+			if (r)
+				t->config.record_free(NULL, (void *)(uintptr_t)r);
+		}
+	}
+}
+
+bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at)
+{
+	const unsigned most = BUCKETS_MAX * 8 / 9; /* leaves what buckets_roomy() adds */
+	struct hash_segment *old[2] = {seg, buddy_lock(t, seg, at)}, *new = NULL;
+	struct load part[2];
+	unsigned n_old = 1;
+
+	collect_shown(t, seg, &part[0]);
+	if (old[1]) {
+		collect_shown(t, old[1], &part[1]);
+		unsigned n = part[0].n + part[1].n + 1;
+		if (buckets_for(n) <= most &&
+		    !build(t, &part[0], &part[1], MIN(buckets_roomy(t, n), BUCKETS_MAX + 0U),
+			   seg->depth - 1U, at, &new))
+			n_old = 2;
+		else
+			spin_unlock(&old[1]->lock);
+	}
+	if (!new &&build(t, &part[0], NULL, MIN(buckets_roomy(t, part[0].n + 1), BUCKETS_MAX + 0U),
+			 seg->depth, at, &new))
+		return false;
+	for (unsigned i = 0; i < n_old; i++)
+		free_unshown(t, old[i]);
+	place(t, old, n_old, new, at);
+	spin_unlock(&new->lock);
+	return true;
 }

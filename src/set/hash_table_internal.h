@@ -105,7 +105,9 @@ struct hash_table {
 	const struct hash_table_ops *ops;
 	unsigned key_len, key_size; /* key_size: of a cell; 0 if the tag is the key */
 	uint32_t columns;	    /* bit c: some segment has, or had, column c */
-	uint32_t read_shift;
+	/* In a line of its own: the first burst that reads it after a commit does not wait for it
+	 * before it has asked for all others. */
+	uint32_t read_shift __attribute__((aligned(64)));
 	/* What writers do. */
 	struct hash_table_config config __attribute__((aligned(64)));
 	struct rcu_head rcu;
@@ -114,6 +116,7 @@ struct hash_table {
 	bool open;	      /* changes go to that view alone */
 	bool reverting;	      /* a transaction is being undone */
 	bool flushed;	      /* by it: see hash_table_flush() */
+	uint64_t going;	      /* slots that the commit of a flush took out */
 	bool sweeping;	      /* all segments are walked through: none are merged */
 	bool rebuilding;      /* by an alarm: no alarm within */
 	uint64_t count __attribute__((aligned(64)));
@@ -182,11 +185,15 @@ static inline uint64_t entry_load(const struct hash_root *r, uint64_t at)
 	return entry & ENTRY_PART ? LOAD_ACQUIRE(part_entry(r, entry, at)) : entry;
 }
 
-/* The first place behind the segment of this depth that has `at`; 0: there is none. */
+/* Of the segment of this depth that has `at`: its first place, and the first behind it; 0: none. */
+static inline uint64_t place_first(uint64_t at, unsigned depth)
+{
+	return depth ? at & -(1ULL << (64 - depth)) : 0;
+}
+
 static inline uint64_t place_behind(uint64_t at, unsigned depth)
 {
-	uint64_t step = depth ? 1ULL << (64 - depth) : 0;
-	return step ? (at & -step) + step : 0;
+	return depth ? place_first(at, depth) + (1ULL << (64 - depth)) : 0;
 }
 
 /* The lower half of a place is enough for these. */
@@ -377,6 +384,11 @@ bool flushed_find(struct hash_pos *pos);
 bool flushed_again(struct hash_pos *pos);
 /* The same of a slot that a packet has put in. */
 void flushed_put(struct hash_pos *pos);
+/*
+ * A bucket's head without what is old in its next view, as the commit would leave it: for who
+ * writes the line anyway.
+ */
+uint32_t flushed_head(const struct hash_table *t, const struct hash_segment *seg, unsigned b);
 /* As slot_drop(). */
 bool flushed_drop(struct hash_table *t, struct hash_segment *seg, unsigned slot, bool packet);
 /* Slots of a segment take their marks to another one. */
@@ -443,8 +455,12 @@ bool segment_shrink(struct hash_table *t, struct hash_segment *seg, uint64_t at)
 /* The same if it is clearly larger than what it holds needs. */
 bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 
-/* Builds a segment anew in at least so many buckets, and says whether it did; unlocks. */
-bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at, unsigned n_buckets);
+/*
+ * Builds a segment anew as one of a table that was told what comes (buckets_roomy()), together with
+ * its other half if both fit into one; in both views is then what readers see, and the rest has
+ * gone. Says whether it did: if so it unlocks.
+ */
+bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at);
 
 /* hash_table_reserve.c: memory for a segment in regions; NULL: they have none. */
 void *regions_alloc(struct hash_table *t, size_t size);

@@ -57,12 +57,13 @@ static size_t regions_for(const struct hash_table *t, uint64_t n_segments, unsig
 bool regions_renew(struct hash_table *t)
 {
 	struct region *old = NULL, *new = NULL;
-	uint32_t n = LOAD(&t->n_segments);
-	unsigned n_buckets =
-		MIN(buckets_roomy(t, (unsigned)(LOAD(&t->count) / n) + 1), (unsigned)BUCKETS_MAX);
+	uint64_t count = LOAD(&t->count), n = LOAD(&t->n_segments);
 
-	if (LOAD(&t->count) < KEYS_LEAST ||
-	    region_list_add(&new, regions_for(t, n + n / 16, n_buckets)))
+	if (n > 1 && buckets_roomy(t, (unsigned)(count * 2 / n) + 1) <= BUCKETS_MAX)
+		n /= 2; /* most become one with their other half */
+	unsigned n_buckets =
+		MIN(buckets_roomy(t, (unsigned)(count / n) + 1), (unsigned)BUCKETS_MAX);
+	if (count < KEYS_LEAST || region_list_add(&new, regions_for(t, n + n / 16, n_buckets)))
 		return false;
 	spin_lock(&t->lock);
 	old = t->regions;
