@@ -134,6 +134,73 @@ static void same_costs_marks(void **state)
 	cost(16);
 }
 
+/*
+ * A large list replaced by a wholly other one beside readers: all of the one is seen, then all of
+ * the other, and the table is then what it was, segments and memory. A rollback leaves that too.
+ */
+static void wholly_others(void **state)
+{
+	enum { LARGE = 300000 };
+	struct world w = {.len = 4};
+	struct set_desc d = {.n_fields = 1, .field_len = {4}, .data_len = 4};
+	struct rcu_worker *reader;
+
+	assert_int_equal(rcu_new(&(struct rcu_config){.clock = no_time}, &w.rcu), 0);
+	d.rcu = w.rcu;
+	assert_int_equal(set_new(&d, &w.s), 0);
+	assert_int_equal(rcu_register(w.rcu, "reader", &reader), 0);
+	size_t bytes = 0;
+	uint32_t segments = 0;
+	for (uint32_t round = 0; round < 4; round++) {
+		bool undone = round == 2;
+		if (round)
+			assert_int_equal(set_begin(w.s), 0);
+		if (round)
+			assert_int_equal(set_flush(w.s, 0), 0);
+		set_expect(w.s, LARGE);
+		for (uint32_t i = 0; i < LARGE; i++) {
+			uint32_t key = round * LARGE + i;
+			struct set_item item = {.lo = &key, .data = &round};
+			assert_int_equal(set_add(w.s, &item, 0, 0, NULL), 0);
+		}
+		for (uint32_t i = 0; i < LARGE; i += 7) { /* of the list before */
+			uint32_t key = (round - (round == 3 ? 2 : 1)) * LARGE + i;
+			uint64_t now = 0;
+			assert_int_equal(set_lookup(w.s, &key, 4, 1, &now, NULL), round != 0);
+		}
+		rcu_offline(reader);
+		if (undone)
+			set_rollback(w.s);
+		else if (round)
+			assert_int_equal(set_commit(w.s, UINT64_MAX), 0);
+		rcu_online(reader);
+		for (unsigned k = 0; k < 3; k++) {
+			rcu_quiescent(reader);
+			rcu_poll(w.rcu);
+		}
+		uint32_t shown = undone ? round - 1 : round;
+		for (uint32_t i = 0; i < LARGE * (round + 1); i += 5) {
+			uint64_t now = 0;
+			struct set_elem *hit;
+			bool there = i / LARGE == shown;
+			assert_int_equal(set_lookup(w.s, &i, 4, 1, &now, &hit), there);
+			if (there)
+				assert_memory_equal(set_elem_data(w.s, hit), &shown, 4);
+		}
+		assert_int_equal(set_count(w.s, 0), LARGE);
+		if (!round) {
+			bytes = hash_table_bytes(w.s->store.table);
+			segments = w.s->store.table->n_segments;
+		}
+		assert_in_range(hash_table_bytes(w.s->store.table), bytes / 10 * 9,
+				bytes / 10 * 11);
+		assert_in_range(w.s->store.table->n_segments, segments / 8 * 7, segments * 9 / 8);
+	}
+	rcu_unregister(reader);
+	set_free(w.s);
+	rcu_free(w.rcu);
+}
+
 /* What is wanted again and then is to have a lifetime: readers see nothing of that before. */
 static void lifetime_apart(void **state)
 {
@@ -197,6 +264,7 @@ int main(void)
 		cmocka_unit_test(lifetime_apart),
 		cmocka_unit_test(same_costs_marks),
 		cmocka_unit_test(room_undone),
+		cmocka_unit_test(wholly_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
