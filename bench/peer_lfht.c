@@ -66,10 +66,11 @@ static void lfht_drop(void *h)
 	cds_lfht_for_each_entry(h, &it, n, node)
 	{
 		cds_lfht_del(h, &n->node);
-		free(n);
+		urcu_qsbr_call_rcu(&n->head, node_free); /* its own resize may look at it */
 	}
 	urcu_qsbr_thread_offline();
 	cds_lfht_destroy(h, NULL);
+	urcu_qsbr_barrier();
 	urcu_qsbr_thread_online();
 }
 
