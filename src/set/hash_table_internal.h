@@ -427,6 +427,7 @@ size_t segment_bytes(const struct hash_table *t, const struct hash_segment *seg)
 void segment_free_now(struct hash_segment *seg);
 void segment_free_rcu(struct rcu_head *head); /* when no reader can look at it any more */
 size_t segment_size(const struct hash_table *t, unsigned n_buckets); /* without columns */
+size_t column_bytes(unsigned n_buckets, enum hash_column c);
 /* Buckets for so many keys at the load that a segment has when it was built. */
 unsigned buckets_for(unsigned n);
 /* It is complete, but for its place: its memory counts. */
@@ -444,10 +445,6 @@ int segment_grow(struct hash_pos *pos);
  * locked. 0 or -ENOBUFS.
  */
 int segment_use_spare(struct hash_pos *pos);
-/* Has SPARES of them, for the widest segment; 0 or -ENOMEM. Gives them all back. */
-int spares_make(struct hash_table *t);
-void spares_free(struct hash_table *t);
-size_t spares_bytes(const struct hash_table *t); /* the table's lock is held */
 /* Makes a segment anew if it has not the room that hash_table_provide() says. As above. */
 int segment_provide(struct hash_pos *pos);
 /* Gives memory back if the segment is nearly empty, and says whether it did; unlocks. */
@@ -461,6 +458,17 @@ bool segment_fit(struct hash_table *t, struct hash_segment *seg, uint64_t at);
  * gone. Says whether it did: if so it unlocks.
  */
 bool segment_renew(struct hash_table *t, struct hash_segment *seg, uint64_t at);
+
+/* hash_table_spare.c: has SPARES of them, for the widest segment; 0 or -ENOMEM. Gives them back. */
+int spares_make(struct hash_table *t);
+void spares_free(struct hash_table *t);
+size_t spares_bytes(const struct hash_table *t); /* the table's lock is held */
+/* False: there is none. */
+bool spare_pop(struct hash_table *t, struct hash_spare *out);
+/* Lies ready, or is freed where others took its place while it was out. */
+void spare_push(struct hash_table *t, struct hash_spare *x);
+/* For a segment of so many buckets with these columns. */
+bool spare_serves(const struct hash_spare *x, unsigned n_buckets, unsigned columns);
 
 /* hash_table_reserve.c: memory for a segment in regions; NULL: they have none. */
 void *regions_alloc(struct hash_table *t, size_t size);
