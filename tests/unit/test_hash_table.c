@@ -451,6 +451,34 @@ static void churn_beside(void **state)
 	rcu_free(rcu);
 }
 
+/*
+ * Keys that are there are found wherever they lie, also those that once found their home full and
+ * that has room again; the size is exact.
+ */
+static void added_again(void **state)
+{
+	enum { N = 60000, ROUNDS = 4 };
+	struct world w = make(NULL, 4, 1, false);
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (uint32_t i = 0; i < N; i++) {
+			uint32_t key = i * 2654435761U;
+			int r = hash_table_add(w.t, (const uint8_t *)&key, N);
+			assert_int_equal(r, !round || i % ROUNDS == round - 1);
+		}
+		uint32_t more = N * 2654435761U;
+		assert_int_equal(hash_table_count(w.t), N);
+		assert_int_equal(hash_table_add(w.t, (const uint8_t *)&more, N), -ENFILE);
+		for (uint32_t i = round; i < N; i += ROUNDS) {
+			uint32_t key = i * 2654435761U;
+			struct hash_pos pos;
+			assert_true(hash_table_lock(w.t, (const uint8_t *)&key, &pos));
+			hash_table_drop(&pos);
+		}
+	}
+	unmake(&w);
+}
+
 /* --- room made before ----------------------------------------------------------------------- */
 
 /* A table that was told how many come holds them and builds next to nothing; else it is as others.
@@ -702,7 +730,7 @@ int main(void)
 		cmocka_unit_test(slots_rest),	  cmocka_unit_test(churn),
 		cmocka_unit_test(churn_beside),	  cmocka_unit_test(reserved),
 		cmocka_unit_test(told_deep),	  cmocka_unit_test(alarm_raised),
-		cmocka_unit_test(spare_too_many),
+		cmocka_unit_test(spare_too_many), cmocka_unit_test(added_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
